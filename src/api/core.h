@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other Kubernetes kinds that we read or write: Node, Lease, Event, PodDisruptionBudget, PriorityClass.
-// Lease is PUT, so it keeps the members that we don't know.
+// The other Kubernetes kinds that we read or write: Node, Lease, Event, PodDisruptionBudget,
+// PriorityClass. Lease is PUT, so it keeps the members that we don't know.
 #pragma once
 
 #include "api/meta.h"
@@ -58,7 +58,8 @@ struct LeaseSpec {
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
     v("holderIdentity", s.holder_identity), v("leaseDurationSeconds", s.lease_duration_seconds);
-    v("acquireTime", s.acquire_time), v("renewTime", s.renew_time), v("leaseTransitions", s.lease_transitions);
+    v("acquireTime", s.acquire_time), v("renewTime", s.renew_time),
+        v("leaseTransitions", s.lease_transitions);
   }
 };
 
@@ -96,7 +97,8 @@ struct Event {  // events.k8s.io/v1
   ObjectMeta metadata;
   MicroTime event_time;
   std::optional<EventSeries> series;
-  std::string reporting_controller, reporting_instance, action, reason, note, type;  // type: Normal, Warning
+  std::string reporting_controller, reporting_instance, action, reason, note,
+      type;  // type: Normal, Warning
   ObjectReference regarding;
   std::optional<ObjectReference> related;
   bool operator==(const Event&) const = default;
@@ -104,7 +106,8 @@ struct Event {  // events.k8s.io/v1
   static void Fields(Self& s, V&& v) {
     v("metadata", s.metadata), v("eventTime", s.event_time), v("series", s.series);
     v("reportingController", s.reporting_controller), v("reportingInstance", s.reporting_instance);
-    v("action", s.action), v("reason", s.reason), v("regarding", s.regarding), v("related", s.related);
+    v("action", s.action), v("reason", s.reason), v("regarding", s.regarding),
+        v("related", s.related);
     v("note", s.note), v("type", s.type);
   }
 };
@@ -115,7 +118,8 @@ struct PodDisruptionBudgetSpec {
   bool operator==(const PodDisruptionBudgetSpec&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("minAvailable", s.min_available), v("maxUnavailable", s.max_unavailable), v("selector", s.selector);
+    v("minAvailable", s.min_available), v("maxUnavailable", s.max_unavailable),
+        v("selector", s.selector);
   }
 };
 

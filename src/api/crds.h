@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own kinds, group scheduling.infini-ai.com/v1alpha1. deploy/crds/*.yaml holds their schemas; crd_test.cc
-// holds both equal, names and types.
+// Our own kinds, group scheduling.infini-ai.com/v1alpha1. deploy/crds/*.yaml holds their schemas;
+// crd_test.cc holds both equal, names and types.
 #pragma once
 
 #include "api/meta.h"
@@ -11,8 +11,8 @@ inline constexpr std::string_view kGroup = "scheduling.infini-ai.com";
 inline constexpr std::string_view kVersion = "v1alpha1";
 
 struct PodGroupSpec {
-  std::string queue;  // "" is "default"
-  int32_t min_member = 0;  // 0 (absent) is 1
+  std::string queue;                 // "" is "default"
+  int32_t min_member = 0;            // 0 (absent) is 1
   FlatMap<int32_t> min_task_member;  // role → least members
   std::string priority_class_name;
   ResourceList min_resources;
@@ -31,7 +31,8 @@ struct PodGroupStatus {
   bool operator==(const PodGroupStatus&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("phase", s.phase), v("running", s.running), v("succeeded", s.succeeded), v("failed", s.failed);
+    v("phase", s.phase), v("running", s.running), v("succeeded", s.succeeded),
+        v("failed", s.failed);
     v("pending", s.pending), v("conditions", s.conditions);
   }
 };
@@ -47,7 +48,7 @@ struct PodGroup {
   }
 };
 
-struct QuotaTerm {  // of inter-quota and pod→quota affinity
+struct QuotaTerm {                              // of inter-quota and pod→quota affinity
   std::optional<LabelSelector> label_selector;  // over quotas
   std::string topology_key;                     // "node" or "zone"
   bool operator==(const QuotaTerm&) const = default;
@@ -120,7 +121,8 @@ struct QuotaTask {  // a pod that uses the quota: claimed or bound
   bool operator==(const QuotaTask&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("namespace", s.namespace_), v("name", s.name), v("uid", s.uid), v("job", s.job), v("role", s.role);
+    v("namespace", s.namespace_), v("name", s.name), v("uid", s.uid), v("job", s.job),
+        v("role", s.role);
     v("index", s.index), v("request", s.request);
   }
 };
@@ -133,7 +135,8 @@ struct ReservedTask {  // room kept for the successor of a pod that left
   bool operator==(const ReservedTask&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("job", s.job), v("role", s.role), v("index", s.index), v("pod", s.pod), v("podUID", s.pod_uid);
+    v("job", s.job), v("role", s.role), v("index", s.index), v("pod", s.pod),
+        v("podUID", s.pod_uid);
     v("successorUID", s.successor_uid), v("request", s.request), v("expires", s.expires);
   }
 };
@@ -149,7 +152,8 @@ struct StaticBindStatus {
 };
 
 struct QuotaStatus {
-  std::string phase;  // QuotaEmpty, QuotaBound; "" (stored before the default existed) reads as QuotaEmpty
+  std::string
+      phase;  // QuotaEmpty, QuotaBound; "" (stored before the default existed) reads as QuotaEmpty
   std::string node_name;
   ResourceList allocated, shadow_resource;
   std::optional<StaticBindStatus> static_bind_status;
@@ -180,15 +184,17 @@ struct QueueSpec {
   int32_t weight = 0;  // 0 (absent) is 1
   int32_t priority = 0;
   std::string parent;
-  ResourceList capability;  // a name that isn't listed has no limit
+  ResourceList capability;          // a name that isn't listed has no limit
   std::optional<bool> reclaimable;  // absent is true
-  ResourceList overcommit;  // resource → ratio ≥ 1
+  ResourceList overcommit;          // resource → ratio ≥ 1
   std::optional<QuotaSpec> quota_template;
   bool operator==(const QueueSpec&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("weight", s.weight), v("priority", s.priority), v("parent", s.parent), v("capability", s.capability);
-    v("reclaimable", s.reclaimable), v("overcommit", s.overcommit), v("quotaTemplate", s.quota_template);
+    v("weight", s.weight), v("priority", s.priority), v("parent", s.parent),
+        v("capability", s.capability);
+    v("reclaimable", s.reclaimable), v("overcommit", s.overcommit),
+        v("quotaTemplate", s.quota_template);
   }
 };
 
@@ -268,7 +274,8 @@ struct TopologyNic {
   bool operator==(const TopologyNic&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("name", s.name), v("switchName", s.switch_name), v("rdmaDevice", s.rdma_device), v("port", s.port);
+    v("name", s.name), v("switchName", s.switch_name), v("rdmaDevice", s.rdma_device),
+        v("port", s.port);
     v("chassisID", s.chassis_id), v("guid", s.guid), v("state", s.state), v("source", s.source);
     v("message", s.message);
   }
@@ -310,7 +317,8 @@ struct NodeTopologyStatus {
   bool operator==(const NodeTopologyStatus&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("time", s.time), v("source", s.source), v("completeness", s.completeness), v("conditions", s.conditions);
+    v("time", s.time), v("source", s.source), v("completeness", s.completeness),
+        v("conditions", s.conditions);
   }
 };
 
@@ -325,8 +333,8 @@ struct NodeTopology {
   }
 };
 
-// One member's place. Node, zone and quota are indexes into the tables beside it, which keeps a gang of
-// thousands below the size that etcd takes.
+// One member's place. Node, zone and quota are indexes into the tables beside it, which keeps a
+// gang of thousands below the size that etcd takes.
 struct PlacementEntry {
   std::string task, pod_uid, role;  // task: the pod's name
   std::optional<int32_t> rank;
@@ -348,7 +356,8 @@ struct PlacementSpec {
   bool operator==(const PlacementSpec&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("podGroupUID", s.pod_group_uid), v.Always("round", s.round), v.Always("leaderEpoch", s.leader_epoch);
+    v("podGroupUID", s.pod_group_uid), v.Always("round", s.round),
+        v.Always("leaderEpoch", s.leader_epoch);
     v("nodes", s.nodes), v("zones", s.zones), v("quotas", s.quotas), v.Always("entries", s.entries);
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One change of one object, as an informer hands it to the cache: parsed once, shared after that.
-// A changed UID arrives as a delete of the old object and an add of the new one, never as an update.
+// A changed UID arrives as a delete of the old object and an add of the new one, never as an
+// update.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON both ways for every API type, driven by the types' own Fields(). Reading is simdjson's DOM (an
-// object from outside is checked to its end); writing is canonical: members in Fields() order.
-// Decode reads kinds, not lists of them; a wrong type of a known member is an error that names its path
-// ("spec.containers[0].resources.requests.cpu: …"); null reads as absent; unknown members are skipped,
-// or kept where the type has an Extra. Thread-safe.
+// JSON both ways for every API type, driven by the types' own Fields(). Reading is simdjson's DOM
+// (an object from outside is checked to its end); writing is canonical: members in Fields() order.
+// Decode reads kinds, not lists of them; a wrong type of a known member is an error that names its
+// path
+// ("spec.containers[0].resources.requests.cpu: …"); null reads as absent; unknown members are
+// skipped, or kept where the type has an Extra. Thread-safe.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@
 
 namespace sky::api {
 
-// Instantiated in json.cc for every kind in core.h, crds.h and pod.h, and for ObjectMeta, QuotaStatus,
-// PodGroupStatus, QueueStatus, NodeTopologySpec.
+// Instantiated in json.cc for every kind in core.h, crds.h and pod.h, and for ObjectMeta,
+// QuotaStatus, PodGroupStatus, QueueStatus, NodeTopologySpec.
 template <class T>
 Result<T> Decode(std::string_view json);
 

@@ -8,11 +8,15 @@ namespace sky::api::key {
 
 inline constexpr std::string_view kQuotaName = "scheduling.infini-ai.com/quota-name";
 inline constexpr std::string_view kRequiredQuota = "scheduling.infini-ai.com/required-quota";
-inline constexpr std::string_view kInheritResourceFrom = "scheduling.infini-ai.com/inherit-resource-from";
+inline constexpr std::string_view kInheritResourceFrom =
+    "scheduling.infini-ai.com/inherit-resource-from";
 inline constexpr std::string_view kGroupName = "scheduling.infini-ai.com/group-name";
-inline constexpr std::string_view kEnableTopologyScheduling = "scheduling.infini-ai.com/enable-topology-scheduling";
-inline constexpr std::string_view kTopologyAffinityKey = "scheduling.infini-ai.com/topology-affinity-key";
-inline constexpr std::string_view kTopologyPlacement = "scheduling.infini-ai.com/topology-placement";
+inline constexpr std::string_view kEnableTopologyScheduling =
+    "scheduling.infini-ai.com/enable-topology-scheduling";
+inline constexpr std::string_view kTopologyAffinityKey =
+    "scheduling.infini-ai.com/topology-affinity-key";
+inline constexpr std::string_view kTopologyPlacement =
+    "scheduling.infini-ai.com/topology-placement";
 inline constexpr std::string_view kMaxZones = "scheduling.infini-ai.com/max-zones";
 inline constexpr std::string_view kTaskRole = "scheduling.infini-ai.com/task-role";
 inline constexpr std::string_view kTaskIndex = "scheduling.infini-ai.com/task-index";

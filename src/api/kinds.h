@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server calls each kind: one table for the client, the embedded server, RBAC checks and the
-// CRD test.
+// What the API server calls each kind: one table for the client, the embedded server, RBAC checks
+// and the CRD test.
 #pragma once
 
 #include <span>
@@ -26,7 +26,8 @@ struct Kind {
 };
 
 template <class T>
-const Kind& KindOf();  // for Pod, Node, Lease, Event, PodDisruptionBudget, PriorityClass and our own
+const Kind&
+KindOf();  // for Pod, Node, Lease, Event, PodDisruptionBudget, PriorityClass and our own
 
 std::span<const Kind> AllKinds();
 // By group and plural; nullptr when unknown.

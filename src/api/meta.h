@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every API object shares. Types here are values: each lists its JSON fields once, in Fields(), and
-// reader, writer and the CRD check (api/json.h, crd_test.cc) all follow that list.
+// What every API object shares. Types here are values: each lists its JSON fields once, in
+// Fields(), and reader, writer and the CRD check (api/json.h, crd_test.cc) all follow that list.
 //
-// Fields(self, v) calls v("jsonName", self.member) once a field, in the order in which they are written.
-// A zero value (empty text, list or map, nullopt, false, 0) is left out on writing.
+// Fields(self, v) calls v("jsonName", self.member) once a field, in the order in which they are
+// written. A zero value (empty text, list or map, nullopt, false, 0) is left out on writing.
 #pragma once
 
 #include <boost/container/flat_map.hpp>
@@ -45,7 +45,8 @@ struct IntOrString {
 
 // Members that we don't know, kept as raw JSON and written back: for types that we PUT.
 struct Extra {
-  std::vector<std::pair<std::string, std::string>> members;  // name → JSON text, in order of appearance
+  std::vector<std::pair<std::string, std::string>>
+      members;  // name → JSON text, in order of appearance
   bool operator==(const Extra&) const = default;
 };
 
@@ -81,7 +82,8 @@ struct ObjectMeta {
 
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("name", s.name), v("generateName", s.generate_name), v("namespace", s.namespace_), v("uid", s.uid);
+    v("name", s.name), v("generateName", s.generate_name), v("namespace", s.namespace_),
+        v("uid", s.uid);
     v("resourceVersion", s.resource_version), v("generation", s.generation);
     v("creationTimestamp", s.creation_timestamp), v("deletionTimestamp", s.deletion_timestamp);
     v("deletionGracePeriodSeconds", s.deletion_grace_period_seconds);
@@ -103,7 +105,8 @@ struct Condition {
   }
 };
 
-struct SelectorRequirement {  // of labels (LabelSelector) and of node labels (NodeSelectorTerm) alike
+struct SelectorRequirement {  // of labels (LabelSelector) and of node labels (NodeSelectorTerm)
+                              // alike
   std::string key, op;        // In, NotIn, Exists, DoesNotExist, and for nodes Gt, Lt
   std::vector<std::string> values;
   bool operator==(const SelectorRequirement&) const = default;

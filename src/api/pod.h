@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/v1 Pod: the fields that scheduling reads. What isn't listed is dropped on decoding, which is safe
-// because pods are only ever patched, bound or evicted, never PUT.
+// core/v1 Pod: the fields that scheduling reads. What isn't listed is dropped on decoding, which is
+// safe because pods are only ever patched, bound or evicted, never PUT.
 #pragma once
 
 #include "api/meta.h"
@@ -22,12 +22,14 @@ struct ContainerPort {
   bool operator==(const ContainerPort&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("hostPort", s.host_port), v("containerPort", s.container_port), v("protocol", s.protocol), v("hostIP", s.host_ip);
+    v("hostPort", s.host_port), v("containerPort", s.container_port), v("protocol", s.protocol),
+        v("hostIP", s.host_ip);
   }
 };
 
 struct Container {
-  std::string name, image, restart_policy;  // restartPolicy "Always" makes an init container a sidecar
+  std::string name, image,
+      restart_policy;  // restartPolicy "Always" makes an init container a sidecar
   ResourceRequirements resources;
   std::vector<ContainerPort> ports;
   bool operator==(const Container&) const = default;
@@ -90,7 +92,8 @@ struct TopologySpreadConstraint {
   bool operator==(const TopologySpreadConstraint&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("maxSkew", s.max_skew), v("topologyKey", s.topology_key), v("whenUnsatisfiable", s.when_unsatisfiable);
+    v("maxSkew", s.max_skew), v("topologyKey", s.topology_key),
+        v("whenUnsatisfiable", s.when_unsatisfiable);
     v("labelSelector", s.label_selector), v("minDomains", s.min_domains);
     v("nodeAffinityPolicy", s.node_affinity_policy), v("nodeTaintsPolicy", s.node_taints_policy);
     v("matchLabelKeys", s.match_label_keys);
@@ -146,11 +149,13 @@ struct PodSpec {
     v("nodeName", s.node_name), v("schedulerName", s.scheduler_name);
     v("priorityClassName", s.priority_class_name), v("preemptionPolicy", s.preemption_policy);
     v("restartPolicy", s.restart_policy), v("priority", s.priority);
-    v("terminationGracePeriodSeconds", s.termination_grace_period_seconds), v("hostNetwork", s.host_network);
+    v("terminationGracePeriodSeconds", s.termination_grace_period_seconds),
+        v("hostNetwork", s.host_network);
     v("nodeSelector", s.node_selector), v("affinity", s.affinity), v("tolerations", s.tolerations);
     v("containers", s.containers), v("initContainers", s.init_containers);
     v("overhead", s.overhead), v("resources", s.resources);
-    v("schedulingGates", s.scheduling_gates), v("topologySpreadConstraints", s.topology_spread_constraints);
+    v("schedulingGates", s.scheduling_gates),
+        v("topologySpreadConstraints", s.topology_spread_constraints);
     v("volumes", s.volumes);
   }
 };
@@ -175,8 +180,10 @@ struct PodStatus {
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
     v("phase", s.phase), v("reason", s.reason), v("message", s.message);
-    v("nominatedNodeName", s.nominated_node_name), v("conditions", s.conditions), v("startTime", s.start_time);
-    v("containerStatuses", s.container_statuses), v("initContainerStatuses", s.init_container_statuses);
+    v("nominatedNodeName", s.nominated_node_name), v("conditions", s.conditions),
+        v("startTime", s.start_time);
+    v("containerStatuses", s.container_statuses),
+        v("initContainerStatuses", s.init_container_statuses);
   }
 };
 

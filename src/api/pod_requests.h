@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod asks of a node (KEP-753 sidecars, KEP-2837 pod-level resources, overhead, in-place resize),
-// by the rules that kube-scheduler 1.36 uses. cpu is rounded up to milli, everything else to whole units.
+// What a pod asks of a node (KEP-753 sidecars, KEP-2837 pod-level resources, overhead, in-place
+// resize), by the rules that kube-scheduler 1.36 uses. cpu is rounded up to milli, everything else
+// to whole units.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,8 @@
 
 namespace sky::api {
 
-// One amount a name; names that kube-scheduler ignores (bare unknown ones) are left out. No pod slot.
+// One amount a name; names that kube-scheduler ignores (bare unknown ones) are left out. No pod
+// slot.
 ResourceList PodRequests(const Pod& pod);
 
 // hugepages-*, attachable-volumes-*, names with "kubernetes.io/", extended resources.

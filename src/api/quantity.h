@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubernetes' resource.Quantity, exact: the whole grammar (sign, decimals, n u m k M G T P E, Ki…Ei,
-// decimal exponents), rounded away from zero at one nano as the API server does, saturating instead of
-// wrapping. The value is an integer count of nanos in 128 bits, so sums never lose a digit.
+// Kubernetes' resource.Quantity, exact: the whole grammar (sign, decimals, n u m k M G T P E,
+// Ki…Ei, decimal exponents), rounded away from zero at one nano as the API server does, saturating
+// instead of wrapping. The value is an integer count of nanos in 128 bits, so sums never lose a
+// digit.
 #pragma once
 
 #include <compare>
@@ -25,8 +26,8 @@ class Quantity {
   static Quantity Milli(int64_t millis, Format format = Format::kDecimalSI);
   static Quantity Nanos(Int128 nanos, Format format = Format::kDecimalSI);
 
-  // Refuses anything outside the grammar with a message that names the text. Never takes longer than linear
-  // time, whatever the exponent. Magnitudes beyond the range saturate at kMax.
+  // Refuses anything outside the grammar with a message that names the text. Never takes longer
+  // than linear time, whatever the exponent. Magnitudes beyond the range saturate at kMax.
   static Result<Quantity> Parse(std::string_view text);
 
   // Rounded away from zero, saturating at the ends of int64 (where Go's Value() silently wraps).
@@ -41,7 +42,8 @@ class Quantity {
   // Kubernetes' canonical form: no fraction, largest suffix. Parse(ToString(q)) == q.
   std::string ToString() const;
 
-  Quantity operator+(const Quantity& other) const;  // saturates; a zero left side takes the other's format
+  Quantity operator+(
+      const Quantity& other) const;  // saturates; a zero left side takes the other's format
   Quantity operator-(const Quantity& other) const;
   Quantity operator-() const;
   // By value; the format does not matter.

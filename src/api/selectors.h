@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Label selectors, field selectors, node selectors, taints: pure matching with kube-scheduler's semantics.
+// Label selectors, field selectors, node selectors, taints: pure matching with kube-scheduler's
+// semantics.
 #pragma once
 
 #include <string>
@@ -20,23 +21,27 @@ Status ValidateLabelSelector(const LabelSelector& selector);
 // A selector that doesn't validate matches nothing.
 bool Matches(const LabelSelector& selector, const StringMap& labels);
 
-// "spec.nodeName=n1,status.phase!=Failed"; values may be empty; "\\,", "\\=" and "\\\\" are escapes.
+// "spec.nodeName=n1,status.phase!=Failed"; values may be empty; "\\,", "\\=" and "\\\\" are
+// escapes.
 struct FieldTerm {
   std::string path, value;
   bool equal = true;
 };
 Result<std::vector<FieldTerm>> ParseFieldSelector(std::string_view text);
 
-// k8s.io/component-helpers nodeaffinity: terms ORed, requirements ANDed, empty term matches nothing,
-// Gt/Lt on base-10 int64 only, matchFields only on metadata.name.
-bool MatchesNodeTerm(const NodeSelectorTerm& term, std::string_view node_name, const StringMap& labels);
-bool MatchesNodeSelector(const NodeSelector& selector, std::string_view node_name, const StringMap& labels);
+// k8s.io/component-helpers nodeaffinity: terms ORed, requirements ANDed, empty term matches
+// nothing, Gt/Lt on base-10 int64 only, matchFields only on metadata.name.
+bool MatchesNodeTerm(const NodeSelectorTerm& term, std::string_view node_name,
+                     const StringMap& labels);
+bool MatchesNodeSelector(const NodeSelector& selector, std::string_view node_name,
+                         const StringMap& labels);
 // nodeSelector AND required node affinity.
-bool MatchesNode(const StringMap& node_selector, const NodeAffinity* affinity, std::string_view node_name,
-                 const StringMap& labels);
+bool MatchesNode(const StringMap& node_selector, const NodeAffinity* affinity,
+                 std::string_view node_name, const StringMap& labels);
 
 bool Tolerates(const Toleration& toleration, const Taint& taint);
 // The first NoSchedule or NoExecute taint that nobody tolerates; nullptr when all are.
-const Taint* FindUntolerated(const std::vector<Taint>& taints, const std::vector<Toleration>& tolerations);
+const Taint* FindUntolerated(const std::vector<Taint>& taints,
+                             const std::vector<Toleration>& tolerations);
 
 }  // namespace sky::api

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schema can't say and CEL says on a real API server: the C++ twin of every x-kubernetes-validations
-// rule in deploy/crds, used by the embedded API server on writes and by the cache on objects that were
-// stored under an older schema. Each message is the one that the CEL rule gives.
+// What a schema can't say and CEL says on a real API server: the C++ twin of every
+// x-kubernetes-validations rule in deploy/crds, used by the embedded API server on writes and by
+// the cache on objects that were stored under an older schema. Each message is the one that the CEL
+// rule gives.
 #pragma once
 
 #include <string>

@@ -35,9 +35,10 @@ std::string Stamp(WallTime time, int fraction_digits) {
   const auto day = floor<days>(time);
   const year_month_day date(day);
   const hh_mm_ss clock(floor<microseconds>(time - day));
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
-                                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                                 clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                  clock.hours().count(), clock.minutes().count(), clock.seconds().count());
   if (fraction_digits > 0) text += fmt::format(".{:06}", clock.subseconds().count());
   return text + "Z";
 }
@@ -53,7 +54,8 @@ bool TakeNumber(std::string_view& text, size_t digits, int& value) {
 }
 
 bool TakeChar(std::string_view& text, char wanted) {
-  if (text.empty() || (text[0] != wanted && std::toupper(static_cast<unsigned char>(text[0])) != wanted))
+  if (text.empty() ||
+      (text[0] != wanted && std::toupper(static_cast<unsigned char>(text[0])) != wanted))
     return false;
   text.remove_prefix(1);
   return true;
@@ -94,7 +96,8 @@ MonoTime SystemClock::Mono() const {
 }
 
 ManualClock::ManualClock()
-    : wall_(sys_days(year_month_day(std::chrono::year(2026), std::chrono::month(1), std::chrono::day(1)))),
+    : wall_(sys_days(
+          year_month_day(std::chrono::year(2026), std::chrono::month(1), std::chrono::day(1)))),
       mono_(hours(1)) {}
 
 void ManualClock::Advance(Duration by) {
@@ -104,7 +107,8 @@ void ManualClock::Advance(Duration by) {
 
 Result<Duration> ParseDuration(std::string_view text) {
   const auto bad = [&] {
-    return Fail(Code::kInvalid, "\"{}\" is not a duration: write it like 20ms, 1s, 5m or 1h30m", text);
+    return Fail(Code::kInvalid, "\"{}\" is not a duration: write it like 20ms, 1s, 5m or 1h30m",
+                text);
   };
   if (text == "0") return Duration::zero();
   std::string_view rest = text;
@@ -120,7 +124,8 @@ Result<Duration> ParseDuration(std::string_view text) {
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
     const Unit* found = nullptr;
     for (const Unit& unit : kUnits)
-      if (rest.starts_with(unit.name) && (found == nullptr || unit.name.size() > found->name.size()))
+      if (rest.starts_with(unit.name) &&
+          (found == nullptr || unit.name.size() > found->name.size()))
         found = &unit;
     if (found == nullptr) return bad();
     rest.remove_prefix(found->name.size());
@@ -135,9 +140,11 @@ std::string FormatDuration(Duration duration) {
   if (duration < Duration::zero()) return "-" + FormatDuration(-duration);
   std::string text;
   int64_t rest = duration.count();
-  constexpr std::array<Unit, 6> kDescending = {{kUnits[5], kUnits[4], kUnits[3], kUnits[2], kUnits[1], kUnits[0]}};
+  constexpr std::array<Unit, 6> kDescending = {
+      {kUnits[5], kUnits[4], kUnits[3], kUnits[2], kUnits[1], kUnits[0]}};
   for (const Unit& unit : kDescending) {
-    if (const int64_t count = rest / unit.nanos; count > 0) text += fmt::format("{}{}", count, unit.name);
+    if (const int64_t count = rest / unit.nanos; count > 0)
+      text += fmt::format("{}{}", count, unit.name);
     rest %= unit.nanos;
   }
   return text;
@@ -156,12 +163,15 @@ Result<WallTime> ParseTime(std::string_view text) {
                   TakeNumber(rest, 2, hour) && TakeChar(rest, ':') && TakeNumber(rest, 2, minute) &&
                   TakeChar(rest, ':') && TakeNumber(rest, 2, second) && TakeFraction(rest, nanos) &&
                   TakeOffset(rest, offset) && rest.empty();
-  const year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+  const year_month_day date{std::chrono::year(year),
+                            std::chrono::month(static_cast<unsigned>(month)),
                             std::chrono::day(static_cast<unsigned>(day))};
   // int64 nanoseconds reach from 1678 to 2261.
   if (!ok || !date.ok() || hour > 23 || minute > 59 || second > 60 || year < 1680 || year > 2260)
-    return Fail(Code::kInvalid, "\"{}\" is not a time: RFC 3339 is wanted, like 2026-01-01T00:00:00Z", text);
-  return WallTime(sys_days(date)) + hours(hour) + minutes(minute) + seconds(second) + nanoseconds(nanos) - offset;
+    return Fail(Code::kInvalid,
+                "\"{}\" is not a time: RFC 3339 is wanted, like 2026-01-01T00:00:00Z", text);
+  return WallTime(sys_days(date)) + hours(hour) + minutes(minute) + seconds(second) +
+         nanoseconds(nanos) - offset;
 }
 
 }  // namespace sky

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time comes in by constructor. WallTime stamps API objects; MonoTime measures leases, deadlines and
-// back-off and never jumps. Tests drive a ManualClock; nobody else may ask the machine what time it is.
+// Time comes in by constructor. WallTime stamps API objects; MonoTime measures leases, deadlines
+// and back-off and never jumps. Tests drive a ManualClock; nobody else may ask the machine what
+// time it is.
 #pragma once
 
 #include <chrono>
@@ -49,7 +50,8 @@ Result<Duration> ParseDuration(std::string_view text);
 // The shortest such text: "1m30s", "20ms", "0s".
 std::string FormatDuration(Duration duration);
 
-// RFC 3339 in UTC: seconds ("2026-01-01T00:00:00Z") and microseconds ("….000000Z", Kubernetes' MicroTime).
+// RFC 3339 in UTC: seconds ("2026-01-01T00:00:00Z") and microseconds ("….000000Z", Kubernetes'
+// MicroTime).
 std::string FormatTime(WallTime time);
 std::string FormatMicroTime(WallTime time);
 // Accepts any offset and fraction.

@@ -18,7 +18,8 @@ TEST(Duration, ReadsGoDurations) {
 }
 
 TEST(Duration, RefusesWhatIsNone) {
-  for (const char* text : {"", "5", "s", "-1s", "1x", "1s ", "nan s", "inf", "1e9h", "99999999999h"})
+  for (const char* text :
+       {"", "5", "s", "-1s", "1x", "1s ", "nan s", "inf", "1e9h", "99999999999h"})
     EXPECT_FALSE(ParseDuration(text).has_value()) << text;
 }
 
@@ -36,7 +37,8 @@ TEST(Time, ReadsRfc3339WithFractionAndOffset) {
 }
 
 TEST(Time, RefusesWhatIsNone) {
-  for (const char* text : {"", "2026-11-29", "2026-13-01T00:00:00Z", "2026-11-29T12:00:00", "x", "9999-01-01T00:00:00Z"})
+  for (const char* text : {"", "2026-11-29", "2026-13-01T00:00:00Z", "2026-11-29T12:00:00", "x",
+                           "9999-01-01T00:00:00Z"})
     EXPECT_FALSE(ParseTime(text).has_value()) << text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strong dense ids: an index that can't be mixed up with another kind's. Ids index vectors directly.
+// Strong dense ids: an index that can't be mixed up with another kind's. Ids index vectors
+// directly.
 #pragma once
 
 #include <cstddef>

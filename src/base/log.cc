@@ -18,16 +18,26 @@ void AppendText(std::string_view text, spdlog::memory_buf_t& out) {
   out.append(text.data(), text.data() + text.size());
 }
 
-// Escapes a payload for a JSON string; bytes that are not ASCII pass as they are when they are UTF-8
-// continuation or lead bytes (the payload is ours or was read as JSON before).
+// Escapes a payload for a JSON string; bytes that are not ASCII pass as they are when they are
+// UTF-8 continuation or lead bytes (the payload is ours or was read as JSON before).
 void AppendJsonEscaped(std::string_view text, spdlog::memory_buf_t& out) {
   for (const char c : text) {
     switch (c) {
-      case '"': AppendText("\\\"", out); break;
-      case '\\': AppendText("\\\\", out); break;
-      case '\n': AppendText("\\n", out); break;
-      case '\r': AppendText("\\r", out); break;
-      case '\t': AppendText("\\t", out); break;
+      case '"':
+        AppendText("\\\"", out);
+        break;
+      case '\\':
+        AppendText("\\\\", out);
+        break;
+      case '\n':
+        AppendText("\\n", out);
+        break;
+      case '\r':
+        AppendText("\\r", out);
+        break;
+      case '\t':
+        AppendText("\\t", out);
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20)
           AppendText(fmt::format("\\u{:04x}", static_cast<unsigned>(c)), out);
@@ -42,12 +52,15 @@ class CycleFlag final : public spdlog::custom_flag_formatter {
   void format(const spdlog::details::log_msg&, const std::tm&, spdlog::memory_buf_t& out) override {
     AppendText(fmt::format("{}", log_cycle.load(std::memory_order_relaxed)), out);
   }
-  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<CycleFlag>(); }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<CycleFlag>();
+  }
 };
 
 class JsonPayloadFlag final : public spdlog::custom_flag_formatter {
  public:
-  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
     AppendJsonEscaped({message.payload.data(), message.payload.size()}, out);
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
@@ -60,17 +73,20 @@ class JsonPayloadFlag final : public spdlog::custom_flag_formatter {
 Status SetUpLog(std::string_view format, std::string_view level) {
   const auto severity = spdlog::level::from_str(std::string(level));
   if (severity == spdlog::level::off && level != "off")
-    return Fail(Code::kInvalid, "unknown log level \"{}\": use trace, debug, info, warn or error", level);
+    return Fail(Code::kInvalid, "unknown log level \"{}\": use trace, debug, info, warn or error",
+                level);
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<CycleFlag>('&').add_flag<JsonPayloadFlag>('*');
   if (format == "json") {
-    formatter->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","cycle":%&,"message":"%*"})");
+    formatter->set_pattern(
+        R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","cycle":%&,"message":"%*"})");
   } else if (format == "text") {
     formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %L cycle=%& %v");
   } else {
     return Fail(Code::kInvalid, "unknown log format \"{}\": use text or json", format);
   }
-  auto logger = std::make_shared<spdlog::logger>("sky", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("sky", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_formatter(std::move(formatter));
   logger->set_level(severity);
   logger->flush_on(spdlog::level::info);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structured logs on stderr: one line an event, as text or JSON, with the cycle number on every line.
-// spdlog does the work; call SetUpLog once in main, then spdlog::info(...) anywhere.
+// Structured logs on stderr: one line an event, as text or JSON, with the cycle number on every
+// line. spdlog does the work; call SetUpLog once in main, then spdlog::info(...) anywhere.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Natural order of names: runs of digits compare as numbers (q-2 before q-10), everything else as bytes;
-// names equal in that order ("a01", "a1") are told apart by bytes, so the order is total.
+// Natural order of names: runs of digits compare as numbers (q-2 before q-10), everything else as
+// bytes; names equal in that order ("a01", "a1") are told apart by bytes, so the order is total.
 #pragma once
 
 #include <compare>
@@ -14,10 +14,13 @@ std::strong_ordering NaturalCompare(std::string_view a, std::string_view b);
 
 struct NaturalLess {
   using is_transparent = void;
-  bool operator()(std::string_view a, std::string_view b) const { return std::is_lt(NaturalCompare(a, b)); }
+  bool operator()(std::string_view a, std::string_view b) const {
+    return std::is_lt(NaturalCompare(a, b));
+  }
 };
 
-// The number at the end of a name ("gpu-node-012" → 12), absent without one or when it exceeds int64.
+// The number at the end of a name ("gpu-node-012" → 12), absent without one or when it exceeds
+// int64.
 std::optional<int64_t> TrailingNumber(std::string_view name);
 
 }  // namespace sky

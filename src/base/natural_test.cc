@@ -33,7 +33,8 @@ RC_GTEST_PROP(Natural, IsATotalOrder, ()) {
   const auto ab = NaturalCompare(a, b), ba = NaturalCompare(b, a);
   RC_ASSERT(std::is_eq(ab) == (a == b));
   RC_ASSERT(std::is_lt(ab) == std::is_gt(ba));
-  if (std::is_lt(ab) && std::is_lt(NaturalCompare(b, c))) RC_ASSERT(std::is_lt(NaturalCompare(a, c)));
+  if (std::is_lt(ab) && std::is_lt(NaturalCompare(b, c)))
+    RC_ASSERT(std::is_lt(NaturalCompare(a, c)));
 }
 
 TEST(Natural, TrailingNumberIsTheEndOfTheName) {

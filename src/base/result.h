@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operating trouble as a value: Result<T> is a T or an Error with a code, a message for a person and
-// the context that each caller added on the way up. Scheduling answers are not errors (model/verdict.h),
-// broken invariants are not either (base/check.h). Nothing here throws.
+// Operating trouble as a value: Result<T> is a T or an Error with a code, a message for a person
+// and the context that each caller added on the way up. Scheduling answers are not errors
+// (model/verdict.h), broken invariants are not either (base/check.h). Nothing here throws.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,8 @@ enum class Code {
   kUnauthorized,     // 401
   kForbidden,        // 403
   kTooManyRequests,  // 429: definitely not carried out
-  kUnknownOutcome,   // sent, and nobody can say whether it was carried out (timeout, 5xx, cut connection)
+  kUnknownOutcome,   // sent, and nobody can say whether it was carried out (timeout, 5xx, cut
+                     // connection)
   kUnavailable,      // never reached the other side
   kCancelled,        // given up by us before it was sent
   kInternal,         // none of the above
@@ -61,15 +62,15 @@ std::unexpected<Error> Fail(Code code, fmt::format_string<Args...> format, Args&
 
 }  // namespace sky
 
-// TRY(expression, "context {}", args…) is the value of a Result, or returns its Error with the context
-// added. Not usable in a coroutine or a constructor.
-#define TRY(expression, ...)                                                           \
-  __extension__({                                                                      \
-    auto&& try_result_ = (expression);                                                 \
-    if (!try_result_.has_value()) [[unlikely]]                                         \
-      return std::unexpected(std::move(try_result_).error().With(                      \
-          ::sky::try_internal::Context(__VA_ARGS__)));                                 \
-    std::move(try_result_).value();                                                    \
+// TRY(expression, "context {}", args…) is the value of a Result, or returns its Error with the
+// context added. Not usable in a coroutine or a constructor.
+#define TRY(expression, ...)                                                               \
+  __extension__({                                                                          \
+    auto&& try_result_ = (expression);                                                     \
+    if (!try_result_.has_value()) [[unlikely]]                                             \
+      return std::unexpected(                                                              \
+          std::move(try_result_).error().With(::sky::try_internal::Context(__VA_ARGS__))); \
+    std::move(try_result_).value();                                                        \
   })
 
 namespace sky::try_internal {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small seeded generator (SplitMix64, Steele et al. 2014): the same seed gives the same run everywhere.
+// A small seeded generator (SplitMix64, Steele et al. 2014): the same seed gives the same run
+// everywhere.
 #pragma once
 
 #include <cstdint>
