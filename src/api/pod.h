@@ -176,6 +176,8 @@ struct PodStatus {
   std::vector<Condition> conditions;
   Time start_time;
   std::vector<ContainerStatus> container_statuses, init_container_statuses;
+  ResourceList allocated_resources;  // these two: of pod-level resources while they are resized
+  std::optional<ResourceRequirements> resources;
   bool operator==(const PodStatus&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
@@ -184,6 +186,7 @@ struct PodStatus {
         v("startTime", s.start_time);
     v("containerStatuses", s.container_statuses),
         v("initContainerStatuses", s.init_container_statuses);
+    v("allocatedResources", s.allocated_resources), v("resources", s.resources);
   }
 };
 
