@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client may send: Beast's parser with the server's limits, then our own reading of the target.
+// What a client may send: Beast's parser with the server's limits, then our own reading of the
+// target.
 #include <boost/beast/http.hpp>
 
 #include <cstddef>

@@ -31,8 +31,7 @@ struct Access {
   Material ca;  // PEM; empty: the system's
   Material client_certificate, client_key, token;
   std::string namespace_ = "default";
-  std::string
-      origin;  // for messages: "context dev of /home/x/.kube/config", "the pod's service account"
+  std::string origin;  // for messages: "context dev of ~/.kube/config", "the pod's service account"
 };
 
 struct AccessOptions {
