@@ -378,7 +378,7 @@ struct QuotaSetSpec {
   bool operator==(const QuotaSetSpec&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("replicas", s.replicas), v("template", s.template_);
+    v.Always("replicas", s.replicas), v("template", s.template_);  // 0 is a wish
   }
 };
 

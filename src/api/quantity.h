@@ -27,7 +27,8 @@ class Quantity {
   static Quantity Nanos(Int128 nanos, Format format = Format::kDecimalSI);
 
   // Refuses anything outside the grammar with a message that names the text. Never takes longer
-  // than linear time, whatever the exponent. Magnitudes beyond the range saturate at kMax.
+  // than linear time, whatever the exponent. Magnitudes beyond 10^29 units saturate there. A suffix
+  // without a digit ("k", "+"), which Go reads as 0, is refused.
   static Result<Quantity> Parse(std::string_view text);
 
   // Rounded away from zero, saturating at the ends of int64 (where Go's Value() silently wraps).

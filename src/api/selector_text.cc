@@ -127,6 +127,7 @@ Result<FieldTerm> ParseFieldTerm(std::string_view term) {
   const size_t start = equal > 0 && term[equal - 1] == '!' ? equal - 1 : equal;
   out.equal = start == equal;
   out.path = term.substr(0, start);
+  if (out.path.empty()) return Fail(Code::kInvalid, "\"{}\" names no field", term);
   term.remove_prefix(equal + 1);
   if (out.equal && term.starts_with('=')) term.remove_prefix(1);
   out.value = TRY(Unescape(term), "{}", out.path);

@@ -196,7 +196,7 @@ TEST(FieldSelector, IsReadWithItsEscapes) {
   EXPECT_TRUE(is(2, "x", true, "a,b=c\\"));
   EXPECT_TRUE(is(3, "y", true, ""));
   EXPECT_TRUE(ParseFieldSelector("")->empty());
-  for (const char* text : {"a", "a=b=c", "a=\\b", "a=b\\", "a===b"})
+  for (const char* text : {"a", "a=b=c", "a=\\b", "a=b\\", "a===b", "=", "!=b"})
     EXPECT_FALSE(ParseFieldSelector(text).has_value()) << text;
 }
 

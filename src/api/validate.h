@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schema can't say and CEL says on a real API server: the C++ twin of every
-// x-kubernetes-validations rule in deploy/crds, used by the embedded API server on writes and by
-// the cache on objects that were stored under an older schema. Each message is the one that the CEL
-// rule gives.
+// Which of our objects are wrong, and how: the C++ twin of every x-kubernetes-validations rule in
+// deploy/crds, with its message, for the embedded API server; and what else must hold before the
+// scheduler may trust an object that was stored under an older schema, for the cache.
+// tests/data/bad_objects.yaml holds rule and twin together. Pure.
 #pragma once
 
 #include <string>
