@@ -153,7 +153,8 @@ TYPED_TEST(Crd, NamesAreThoseOfTheTableOfKinds) {
   EXPECT_EQ(short_names ? short_names[0].template as<std::string>() : "", kind.short_name);
   EXPECT_EQ(spec["versions"].size(), 1u);
   EXPECT_EQ(spec["versions"][0]["name"].template as<std::string>(), kind.version);
-  EXPECT_EQ(spec["versions"][0]["subresources"]["status"].IsDefined(), kind.has_status);
+  const YAML::Node subresources = spec["versions"][0]["subresources"];
+  EXPECT_EQ(subresources && subresources["status"], kind.has_status);
 }
 
 TYPED_TEST(Crd, EverythingIsDescribedAndBounded) {
