@@ -75,6 +75,20 @@ function(sky_room_test room)
                        ENVIRONMENT "RC_PARAMS=seed=20261129;ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1")
 endfunction()
 
+# Compiles the texts that match `pattern` into a room; `accessor`, declared in `header`, returns them.
+function(sky_embed room header accessor pattern)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${pattern})
+  string(REPLACE "::" "_" stem ${accessor})
+  string(REGEX REPLACE "^src/" "" include ${header})
+  set(output ${CMAKE_BINARY_DIR}/generated/${stem}.cc)
+  list(JOIN files "|" joined)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DFILES=${joined}" "-DFUNCTION=${accessor}"
+            "-DHEADER=${include}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake VERBATIM)
+  target_sources(sky_${room} PRIVATE ${output})
+endfunction()
+
 function(sky_programs)
   add_custom_target(programs)
   file(GLOB mains CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmd/*.cc)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/skyctl.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/lab_up.h"
+
+namespace sky::cli {
+namespace {
+
+void AddLabUp(CLI::App& lab, int& exit_code) {
+  auto options = std::make_shared<LabUpOptions>();
+  auto no_kubelets = std::make_shared<bool>(false);
+  CLI::App* up = lab.add_subcommand("up", "serve the embedded cluster on loopback until SIGTERM");
+  up->add_option("--port", options->port, "0 takes a free one; the kubeconfig says which");
+  up->add_option("--kubeconfig", options->kubeconfig, "the file to write")->required();
+  up->add_option("-f,--filename", options->objects, "YAML files of objects to begin with");
+  up->add_flag("--no-kubelets", *no_kubelets, "nodes and pods stay as they are written");
+  up->add_flag("--gc", options->garbage_collector, "delete what has lost its owners");
+  up->add_option("--faults", options->faults, "a file of faults to inject");
+  up->callback([options, no_kubelets, &exit_code] {
+    options->kubelets = !*no_kubelets;
+    exit_code = RunLabUp(*options);
+  });
+}
+
+}  // namespace
+
+int RunSkyctl(int argc, char** argv) {
+  CLI::App app("skyctl: looks into Sky-Scheduler, and runs an embedded cluster to try it on");
+  app.set_version_flag("--version", SKY_VERSION);
+  app.require_subcommand(1);
+  int exit_code = 0;
+  CLI::App* lab = app.add_subcommand("lab", "the embedded cluster");
+  lab->require_subcommand(1);
+  AddLabUp(*lab, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
+
+}  // namespace sky::cli

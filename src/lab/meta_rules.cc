@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/meta_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace sky::lab {
+namespace {
+
+constexpr size_t kMaxAnnotationBytes = 256u << 10;
+
+bool IsLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool IsAlnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+bool IsLabelName(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
+         std::ranges::all_of(text,
+                             [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+constexpr std::array<std::string_view, 16> kMetaMembers = {"annotations",
+                                                           "creationTimestamp",
+                                                           "deletionGracePeriodSeconds",
+                                                           "deletionTimestamp",
+                                                           "finalizers",
+                                                           "generateName",
+                                                           "generation",
+                                                           "labels",
+                                                           "managedFields",
+                                                           "name",
+                                                           "namespace",
+                                                           "ownerReferences",
+                                                           "resourceVersion",
+                                                           "selfLink",
+                                                           "uid",
+                                                           "clusterName"};
+
+void CheckName(const Resource& resource, const std::string& name, std::vector<Cause>& out) {
+  if (name.empty()) {
+    out.push_back(Required("metadata.name", "name or generateName is required"));
+  } else if (resource.is("", "namespaces") ? !IsDnsLabel(name) : !IsDnsSubdomain(name)) {
+    out.push_back(
+        InvalidValue("metadata.name", name,
+                     "must consist of lower case letters, digits, \"-\" or \".\", and begin "
+                     "and end with a letter or digit"));
+  }
+}
+
+void CheckLabels(const Json& metadata, std::vector<Cause>& out) {
+  const Json* labels = Find(metadata, {"labels"});
+  if (labels == nullptr || labels->is_null()) return;
+  if (!labels->is_object()) {
+    out.push_back(InvalidValue("metadata.labels", *labels, "must be a map of texts"));
+    return;
+  }
+  for (const auto& [key, value] : labels->items()) {
+    if (!IsQualifiedName(key))
+      out.push_back(InvalidValue("metadata.labels", key,
+                                 "is no name of a label: [prefix/]name, up to 63 "
+                                 "letters, digits, \"-\", \"_\" or \".\""));
+    if (!value.is_string() || !IsLabelValue(value.get_ref<const std::string&>()))
+      out.push_back(
+          InvalidValue("metadata.labels", value,
+                       "is no value of a label: at most 63 letters, digits, \"-\", \"_\" or "
+                       "\".\", beginning and ending with a letter or digit"));
+  }
+}
+
+void CheckAnnotations(const Json& metadata, std::vector<Cause>& out) {
+  const Json* annotations = Find(metadata, {"annotations"});
+  if (annotations == nullptr || annotations->is_null()) return;
+  if (!annotations->is_object()) {
+    out.push_back(InvalidValue("metadata.annotations", *annotations, "must be a map of texts"));
+    return;
+  }
+  size_t bytes = 0;
+  for (const auto& [key, value] : annotations->items()) {
+    if (!IsQualifiedName(key))
+      out.push_back(InvalidValue("metadata.annotations", key, "is no name of an annotation"));
+    if (!value.is_string())
+      out.push_back(InvalidValue("metadata.annotations", value, "must be a text"));
+    else
+      bytes += key.size() + value.get_ref<const std::string&>().size();
+  }
+  if (bytes > kMaxAnnotationBytes)
+    out.push_back(TooLong("metadata.annotations", kMaxAnnotationBytes));
+}
+
+void CheckOwners(const Json& metadata, std::vector<Cause>& out) {
+  const Json* owners = Find(metadata, {"ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return;
+  size_t controllers = 0;
+  for (size_t i = 0; i < owners->size(); ++i) {
+    for (const std::string_view name : {"apiVersion", "kind", "name", "uid"})
+      if (TextAt((*owners)[i], {name}).empty())
+        out.push_back(Required(fmt::format("metadata.ownerReferences[{}].{}", i, name)));
+    controllers += BoolAt((*owners)[i], {"controller"}) ? 1 : 0;
+  }
+  if (controllers > 1)
+    out.push_back(InvalidValue("metadata.ownerReferences", *owners,
+                               "only one owner may have controller set to true"));
+}
+
+void CheckFinalizers(const Json& document, const Json* old, std::vector<Cause>& out) {
+  const std::vector<std::string> finalizers = TextsAt(document, {"metadata", "finalizers"});
+  for (const std::string& finalizer : finalizers)
+    if (!IsQualifiedName(finalizer))
+      out.push_back(InvalidValue("metadata.finalizers", finalizer, "is no qualified name"));
+  if (old == nullptr || Find(*old, {"metadata", "deletionTimestamp"}) == nullptr) return;
+  const std::vector<std::string> before = TextsAt(*old, {"metadata", "finalizers"});
+  for (const std::string& finalizer : finalizers)
+    if (std::ranges::find(before, finalizer) == before.end())
+      out.push_back(
+          ForbiddenField("metadata.finalizers",
+                         "an object that is being deleted takes no new finalizer: " + finalizer));
+}
+
+}  // namespace
+
+bool IsDnsLabel(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && IsLowerAlnum(text.front()) &&
+         IsLowerAlnum(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+bool IsDnsSubdomain(std::string_view text) {
+  if (text.empty() || text.size() > 253) return false;
+  while (true) {
+    const size_t dot = text.find('.');
+    const std::string_view label = text.substr(0, dot);
+    if (label.empty() || !IsLowerAlnum(label.front()) || !IsLowerAlnum(label.back()) ||
+        !std::ranges::all_of(label, [](char c) { return IsLowerAlnum(c) || c == '-'; }))
+      return false;
+    if (dot == text.npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+bool IsQualifiedName(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == text.npos) return IsLabelName(text);
+  std::string prefix(text.substr(0, slash));
+  for (char& c : prefix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return IsDnsSubdomain(prefix) && IsLabelName(text.substr(slash + 1));
+}
+
+bool IsLabelValue(std::string_view text) { return text.empty() || IsLabelName(text); }
+
+std::vector<std::string> PruneMetadata(Json& document) {
+  std::vector<std::string> unknown;
+  Json& metadata = MapAt(document, {"metadata"});
+  for (auto member = metadata.begin(); member != metadata.end();) {
+    if (std::ranges::find(kMetaMembers, member.key()) != kMetaMembers.end()) {
+      ++member;
+      continue;
+    }
+    unknown.push_back("metadata." + member.key());
+    member = metadata.erase(member);
+  }
+  return unknown;
+}
+
+std::vector<Cause> CheckMetadata(const Resource& resource, const Json& document, const Json* old) {
+  std::vector<Cause> out;
+  const Json& metadata = *Find(document, {"metadata"});
+  if (old == nullptr) CheckName(resource, TextAt(metadata, {"name"}), out);
+  CheckLabels(metadata, out);
+  CheckAnnotations(metadata, out);
+  CheckOwners(metadata, out);
+  CheckFinalizers(document, old, out);
+  return out;
+}
+
+std::string MakeUid(Rng& rng) {
+  const uint64_t high = rng.Next(), low = rng.Next();
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
+                     high & 0xfff, 0x8000 | ((low >> 48) & 0x3fff), low & 0xffffffffffffull);
+}
+
+std::string MakeName(std::string_view prefix, Rng& rng) {
+  // No vowels, so that no words appear.
+  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+  std::string name(prefix.substr(0, 58));
+  for (int i = 0; i < 5; ++i) name.push_back(kAlphabet[rng.Below(kAlphabet.size())]);
+  return name;
+}
+
+Done TakeIdentity(const Call& call, Json& document) {
+  const Resource& resource = *call.resource;
+  if (!document.is_object())
+    return std::unexpected(BadRequest("the body must be an object of kind " + resource.kind));
+  const std::string version = TextAt(document, {"apiVersion"}), kind = TextAt(document, {"kind"});
+  if (!version.empty() && version != resource.ApiVersion())
+    return std::unexpected(BadRequest(fmt::format(
+        "the body has apiVersion \"{}\", this path takes \"{}\"", version, resource.ApiVersion())));
+  if (!kind.empty() && kind != resource.kind)
+    return std::unexpected(BadRequest(
+        fmt::format("the body has kind \"{}\", this path takes \"{}\"", kind, resource.kind)));
+  document["apiVersion"] = resource.ApiVersion();
+  document["kind"] = resource.kind;
+  const Json* given = Find(document, {"metadata"});
+  if (given != nullptr && !given->is_object() && !given->is_null())
+    return std::unexpected(BadRequest("metadata must be an object"));
+  Json& metadata = MapAt(document, {"metadata"});
+  const std::string name = TextAt(metadata, {"name"}), ns = TextAt(metadata, {"namespace"});
+  if (!call.name.empty()) {
+    if (!name.empty() && name != call.name)
+      return std::unexpected(
+          BadRequest(fmt::format("the body names \"{}\", the path \"{}\"", name, call.name)));
+    metadata["name"] = call.name;
+  }
+  if (resource.namespaced) {
+    if (!ns.empty() && ns != call.ns)
+      return std::unexpected(BadRequest("the namespace in the body is not the one in the path"));
+    metadata["namespace"] = call.ns;
+  } else {
+    metadata.erase("namespace");
+  }
+  return {};
+}
+
+Done TakeServerFields(const Call& call, const Json& old, Json& document) {
+  const std::string uid = TextAt(document, {"metadata", "uid"});
+  const std::string old_uid = TextAt(old, {"metadata", "uid"});
+  if (!uid.empty() && uid != old_uid)
+    return std::unexpected(Conflict(
+        call.about(), fmt::format("Precondition failed: UID in precondition: {}, UID in object "
+                                  "meta: {}",
+                                  uid, old_uid)));
+  const std::string revision = TextAt(document, {"metadata", "resourceVersion"});
+  if (!revision.empty() && revision != TextAt(old, {"metadata", "resourceVersion"}))
+    return std::unexpected(
+        Conflict(call.about(),
+                 "it has changed since this resourceVersion: read it again and repeat the change"));
+  for (const std::string_view name :
+       {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
+        "resourceVersion", "selfLink", "generateName"})
+    CopyAt(old, document, {"metadata", name});
+  return {};
+}
+
+}  // namespace sky::lab
