@@ -8,6 +8,7 @@ from harness.processes import wait_until
 GROUP = "scheduling.infini-ai.com"
 OURS = f"/apis/{GROUP}/v1alpha1"
 NAMESPACE = "default"
+MERGE = "application/merge-patch+json"
 
 
 class Case(unittest.TestCase):

@@ -5,7 +5,7 @@ import os
 
 import yaml
 
-from harness.case import GROUP, NAMESPACE, Case
+from harness.case import GROUP, MERGE, NAMESPACE, Case
 from harness.real import ROOT
 
 
@@ -15,6 +15,13 @@ def crds():
         with open(path, encoding="utf-8") as file:
             found += [document for document in yaml.safe_load_all(file) if document]
     return found
+
+
+def data(name):
+    with open(os.path.join(ROOT, "tests", "data", name), encoding="utf-8") as file:
+        cases = yaml.safe_load(file)
+    assert cases, name
+    return cases
 
 
 class Kinds(Case):
@@ -30,7 +37,7 @@ class Kinds(Case):
     def test_columns_of_a_quota(self):
         self.create_ours("quotas", "columns", {"queueName": "default", "request": {"nvidia.com/gpu": "1"}})
         self.api.must("PATCH", self.ours("quotas", "columns") + "/status", {"status": {
-            "phase": "QuotaBound", "nodeName": "n0", "allocated": {"nvidia.com/gpu": "1"}}}, "application/merge-patch+json")
+            "phase": "QuotaBound", "nodeName": "n0", "allocated": {"nvidia.com/gpu": "1"}}}, MERGE)
         header, row = self.kubectl.must("get", "quota", "columns").splitlines()
         self.assertEqual(header.split(), ["NAME", "QUEUE", "PHASE", "NODE", "ALLOCATED", "AGE"])
         self.assertEqual(row.split()[:4], ["columns", "default", "QuotaBound", "n0"])
@@ -53,6 +60,52 @@ class Kinds(Case):
         self.assertEqual(self.api.get(self.ours("placements", "whole", NAMESPACE))["spec"], spec)
         status, _ = self.api.request("GET", self.ours("placements", "whole", NAMESPACE) + "/status")
         self.assertEqual(status, 404, "a Placement has no status subresource: its create is the commit point")
+
+    def collection(self, thing):
+        plural = next(c["spec"]["names"]["plural"] for c in crds() if c["spec"]["names"]["kind"] == thing["kind"])
+        return self.ours(plural, namespace=thing["metadata"].get("namespace"))
+
+    def test_what_a_write_can_see_is_refused_with_its_reason(self):
+        for case in data("bad_objects.yaml"):
+            with self.subTest(case["name"]):
+                strict = self.collection(case["object"]) + "?fieldValidation=Strict"
+                status, answer = self.api.request("POST", strict, case["object"])
+                if status < 300:
+                    self.remove(f"{self.collection(case['object'])}/{case['object']['metadata']['name']}")
+                # A server refuses unknown members while it decodes, before it validates: in words alone.
+                unknown = "unknown field" in case["message"]
+                self.assertEqual(status, 400 if unknown else 422, answer)
+                self.assertIn(case["message"], answer["message"])
+                if unknown:
+                    self.assertIn(case["field"], answer["message"])
+                elif "field" in case:
+                    self.assertIn(case["field"], [cause["field"] for cause in answer["details"]["causes"]])
+
+    def test_good_objects_are_stored_as_they_were_sent(self):
+        for case in data("good_objects.yaml"):
+            with self.subTest(case["name"]):
+                sent = case["object"]
+                path = f"{self.collection(sent)}/{sent['metadata']['name']}"
+                stored = self.create(self.collection(sent), sent)
+                self.assert_kept(stored.get("spec"), sent.get("spec"), "spec")
+                if "status" in sent:
+                    stored = self.api.must("PATCH", f"{path}/status", {"status": sent["status"]}, MERGE)
+                    self.assert_kept(stored["status"], sent["status"], "status")
+                self.remove(path)
+
+    def assert_kept(self, stored, sent, where):
+        """All that was sent is there; defaults may stand beside it."""
+        if isinstance(sent, dict):
+            self.assertIsInstance(stored, dict, where)
+            for key, value in sent.items():
+                self.assertIn(key, stored, where)
+                self.assert_kept(stored[key], value, f"{where}.{key}")
+        elif isinstance(sent, list):
+            self.assertEqual(len(stored), len(sent), where)
+            for index, value in enumerate(sent):
+                self.assert_kept(stored[index], value, f"{where}[{index}]")
+        elif sent is not None:
+            self.assertEqual(stored, sent, where)
 
 
 class RealKinds(Case):

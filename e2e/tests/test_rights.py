@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/rbac: what sky-scheduler may do, what it may not, and that a refusal is noticed."""
-from harness.case import NAMESPACE, OURS, Case
+from harness.case import MERGE, NAMESPACE, OURS, Case
 
 ACCOUNT = "sky-scheduler"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/sky-system/leases"
@@ -48,8 +48,8 @@ class Rights(Case):
         role = self.api.get(ROLE)
         rest = [rule for rule in role["rules"] if "quotas" not in rule["resources"]]
         self.assertLess(len(rest), len(role["rules"]))
-        self.api.must("PATCH", ROLE, {"rules": rest}, "application/merge-patch+json")
-        self.addCleanup(self.api.must, "PATCH", ROLE, {"rules": role["rules"]}, "application/merge-patch+json")
+        self.api.must("PATCH", ROLE, {"rules": rest}, MERGE)
+        self.addCleanup(self.api.must, "PATCH", ROLE, {"rules": role["rules"]}, MERGE)
         before = len(self.cluster.forbidden(ACCOUNT))
         self.wait_until("the rule's absence", 10, lambda: self.ours_api.request("GET", path)[0] == 403)
         self.assertGreater(len(self.cluster.forbidden(ACCOUNT)), before)
