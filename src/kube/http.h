@@ -6,6 +6,7 @@
 // write that libcurl would repeat on a fresh connection fails with kUnknownOutcome instead.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -45,6 +46,7 @@ class HttpClient final : public Transport {
   class Engine;
   explicit HttpClient(std::unique_ptr<Engine> engine);
   std::unique_ptr<Engine> engine_;
+  std::atomic<bool> shut_down_{false};
 };
 
 }  // namespace sky::kube

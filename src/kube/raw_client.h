@@ -30,21 +30,21 @@ struct CallOptions {
 enum class Part { kObject, kStatus };  // kStatus: the status subresource
 
 struct ListOptions {
-  std::string ns;  // empty: all
-  std::string label_selector, field_selector;
+  std::string ns = {};  // empty: all
+  std::string label_selector = {}, field_selector = {};
   int64_t page_size = 500;  // 0: the whole list in one answer
 };
 
 struct ApplyOptions {
-  std::string field_manager;
+  std::string field_manager = {};
   bool force = false;  // takes fields over from other managers
 };
 
 struct DeleteOptions {
-  std::string uid;  // precondition, as the next one; empty: any
-  std::string resource_version;
-  std::string propagation;  // "Background", "Foreground", "Orphan"; empty: the kind's default
-  std::optional<int64_t> grace_period_seconds;
+  std::string uid = {};  // precondition, as the next one; empty: any
+  std::string resource_version = {};
+  std::string propagation = {};  // "Background", "Foreground", "Orphan"; empty: the kind's default
+  std::optional<int64_t> grace_period_seconds = {};
 };
 
 struct PodRef {

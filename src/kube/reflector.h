@@ -42,8 +42,8 @@ class ReflectorSink {
 };
 
 struct ReflectorOptions {
-  std::string ns;  // empty: all
-  std::string label_selector, field_selector;
+  std::string ns = {};  // empty: all
+  std::string label_selector = {}, field_selector = {};
   bool streaming_list = true;
   int64_t page_size = 500;
   Duration page_timeout = std::chrono::seconds(60);

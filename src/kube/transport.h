@@ -28,7 +28,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
   Method method = Method::kGet;
-  std::string path;          // "/api/v1/nodes/n1": no query
+  std::string path;          // "/api/v1/nodes/n1": escaped (api::Kind::Path), no query
   Pairs query;               // unescaped; escaped when it is sent
   std::string content_type;  // of the body
   std::string body;
