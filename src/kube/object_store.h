@@ -69,6 +69,7 @@ class ObjectStore final : public ReflectorSink {
 template <class T>
 auto ObjectStore<T>::Read(std::string_view json) -> Item {
   Result<T> decoded = api::Decode<T>(json);
+  if (decoded && decoded->metadata.name.empty()) decoded = Fail(Code::kInvalid, "it has no name");
   if (!decoded) {
     BadItem bad = DescribeBad(json, std::move(decoded).error());
     return {bad.key, bad.uid, bad.resource_version, nullptr, std::move(bad)};
