@@ -63,14 +63,19 @@ std::unexpected<Error> Fail(Code code, fmt::format_string<Args...> format, Args&
 }  // namespace sky
 
 // TRY(expression, "context {}", args…) is the value of a Result, or returns its Error with the
-// context added. Not usable in a coroutine or a constructor.
-#define TRY(expression, ...)                                                               \
-  __extension__({                                                                          \
-    auto&& try_result_ = (expression);                                                     \
-    if (!try_result_.has_value()) [[unlikely]]                                             \
-      return std::unexpected(                                                              \
-          std::move(try_result_).error().With(::sky::try_internal::Context(__VA_ARGS__))); \
-    std::move(try_result_).value();                                                        \
+// context added. Not usable in a coroutine or a constructor. Its variable has a name of its own
+// each time, so that a TRY may stand in a lambda inside another TRY.
+#define TRY(expression, ...) \
+  SKY_TRY(SKY_TRY_NAME(try_result_, __COUNTER__), expression __VA_OPT__(, ) __VA_ARGS__)
+#define SKY_TRY_NAME(prefix, number) SKY_TRY_JOIN(prefix, number)
+#define SKY_TRY_JOIN(prefix, number) prefix##number
+#define SKY_TRY(result, expression, ...)                                              \
+  __extension__({                                                                     \
+    auto&& result = (expression);                                                     \
+    if (!result.has_value()) [[unlikely]]                                             \
+      return std::unexpected(                                                         \
+          std::move(result).error().With(::sky::try_internal::Context(__VA_ARGS__))); \
+    std::move(result).value();                                                        \
   })
 
 namespace sky::try_internal {
