@@ -12,18 +12,18 @@ namespace {
 
 using namespace sky::api;
 
-void BM_QuantityParse(benchmark::State& state) {
+void QuantityParse(benchmark::State& state) {
   static constexpr std::string_view kTexts[] = {"8", "500m", "64Gi", "1536Mi", "1.5", "100e6"};
   size_t i = 0;
   for (auto _ : state) benchmark::DoNotOptimize(Quantity::Parse(kTexts[i++ % std::size(kTexts)]));
 }
-BENCHMARK(BM_QuantityParse);
+BENCHMARK(QuantityParse);
 
-void BM_QuantityPrint(benchmark::State& state) {
+void QuantityPrint(benchmark::State& state) {
   const Quantity quantity = Quantity::Units(int64_t{64} << 30, Quantity::Format::kBinarySI);
   for (auto _ : state) benchmark::DoNotOptimize(quantity.ToString());
 }
-BENCHMARK(BM_QuantityPrint);
+BENCHMARK(QuantityPrint);
 
 // A worker of a training job as an API server sends it, 32 members in its spec and status, and with
 // what nobody here reads: managed fields, environment, mounts.
@@ -64,26 +64,26 @@ const std::string& WorkerJson() {
   return json;
 }
 
-void BM_PodDecode(benchmark::State& state) {
+void PodDecode(benchmark::State& state) {
   const std::string& json = WorkerJson();
   if (!Decode<Pod>(json)) state.SkipWithError("the pod does not decode");
   for (auto _ : state) benchmark::DoNotOptimize(Decode<Pod>(json));
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(json.size()));
 }
-BENCHMARK(BM_PodDecode);
+BENCHMARK(PodDecode);
 
-void BM_PodEncode(benchmark::State& state) {
+void PodEncode(benchmark::State& state) {
   const auto pod = Decode<Pod>(WorkerJson());
   if (!pod) return state.SkipWithError("the pod does not decode");
   for (auto _ : state) benchmark::DoNotOptimize(Encode(*pod));
 }
-BENCHMARK(BM_PodEncode);
+BENCHMARK(PodEncode);
 
-void BM_PodRequests(benchmark::State& state) {
+void PodRequests(benchmark::State& state) {
   const auto pod = Decode<Pod>(WorkerJson());
   if (!pod) return state.SkipWithError("the pod does not decode");
   for (auto _ : state) benchmark::DoNotOptimize(PodRequests(*pod));
 }
-BENCHMARK(BM_PodRequests);
+BENCHMARK(PodRequests);
 
 }  // namespace
