@@ -86,7 +86,7 @@ Status Serve(const LabUpOptions& options, const sigset_t& signals) {
   api_options.seed = static_cast<uint64_t>(clock.Wall().time_since_epoch().count());
   api_options.garbage_collector = options.garbage_collector;
   api_options.disruption_controller = options.kubelets;
-  const auto api = TRY(lab::ApiServer::Create(api_options, clock, lab::EmbeddedCrds()));
+  const auto api = std::make_unique<lab::ApiServer>(api_options, clock, lab::EmbeddedKinds());
   for (const std::string& path : options.objects) {
     const std::string text = TRY(ReadFile(path));
     TRY(lab::CreateObjects(*api, text), "{}", path);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/discovery.h"
+#include "lab/in_process.h"
 #include "lab/meta_rules.h"
 
 namespace sky::lab {
@@ -15,53 +16,36 @@ Json Named(const char* api_version, const char* kind, std::string_view name) {
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
 }
 
-server::Request PostOf(const Json& document, std::string target) {
-  server::Request request;
-  request.method = "POST";
-  request.target = server::ParseTarget(target).value();
-  request.headers = {{"content-type", "application/json"}, {"user-agent", "sky-lab/" SKY_VERSION}};
-  request.body = Dump(document);
-  return request;
-}
-
 }  // namespace
 
-ApiServer::ApiServer(ApiServerOptions options, const Clock& clock)
-    : options_(options), clock_(clock), rng_(options.seed), store_(options.history_limit) {}
+ApiServer::ApiServer(ApiServerOptions options, const Clock& clock, const CustomKinds& kinds)
+    : options_(options),
+      clock_(clock),
+      rng_(options.seed),
+      store_(options.history_limit),
+      resources_(kinds, store_),
+      reader_(store_, clock),
+      writer_(store_, resources_, clock, rng_),
+      pods_(store_, resources_, clock, writer_) {
+  Populate(kinds);
+}
 
 ApiServer::~ApiServer() = default;
 
-Result<std::unique_ptr<ApiServer>> ApiServer::Create(ApiServerOptions options, const Clock& clock,
-                                                     std::span<const std::string_view> crds) {
-  std::vector<Json> documents;
-  for (const std::string_view text : crds)
-    for (Json& document : TRY(ParseYaml(text), "a CustomResourceDefinition"))
-      documents.push_back(std::move(document));
-  std::unique_ptr<ApiServer> server(new ApiServer(options, clock));
-  server->resources_ = std::make_unique<Resources>(TRY(Resources::Load(documents, server->store_)));
-  server->reader_ = std::make_unique<Reader>(server->store_, clock);
-  server->writer_ =
-      std::make_unique<Writer>(server->store_, *server->resources_, clock, server->rng_);
-  server->pods_ =
-      std::make_unique<Pods>(server->store_, *server->resources_, clock, *server->writer_);
-  server->Populate(documents);
-  return server;
-}
-
 // What stands in every cluster before anybody writes.
-void ApiServer::Populate(std::span<const Json> crds) {
+void ApiServer::Populate(const CustomKinds& kinds) {
+  InProcess client(*this, "sky-lab/" SKY_VERSION);
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
-    Handle(PostOf(Named("v1", "Namespace", name), "/api/v1/namespaces"));
+    client.Post("/api/v1/namespaces", Named("v1", "Namespace", name));
   for (const auto& [name, value] : {std::pair("system-cluster-critical", 2'000'000'000),
                                     std::pair("system-node-critical", 2'000'001'000)}) {
     Json document = Named("scheduling.k8s.io/v1", "PriorityClass", name);
     document["value"] = value;
-    Handle(PostOf(document, "/apis/scheduling.k8s.io/v1/priorityclasses"));
+    client.Post("/apis/scheduling.k8s.io/v1/priorityclasses", document);
   }
   // What they define is served from the start, so they can't be created; see Check().
-  const Resource& kind =
-      *resources_->Get("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  for (Json crd : crds) {
+  const Resource& kind = *resources_.Get("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  for (Json crd : kinds.documents()) {
     const std::string now = FormatTime(clock_.Wall());
     Json& metadata = MapAt(crd, {"metadata"});
     metadata["uid"] = MakeUid(rng_);
@@ -79,7 +63,7 @@ void ApiServer::Populate(std::span<const Json> crds) {
 bool ApiServer::IsWatch(const server::Request& request) const {
   if (request.method != "GET") return false;
   const std::string_view watch = request.target.QueryOr("watch");
-  return (watch == "true" || watch == "1") && ParseResourcePath(*resources_, request.target);
+  return (watch == "true" || watch == "1") && ParseResourcePath(resources_, request.target);
 }
 
 server::Response ApiServer::Handle(const server::Request& request) {
@@ -88,35 +72,35 @@ server::Response ApiServer::Handle(const server::Request& request) {
 
 server::Response ApiServer::Handle(const server::Request& request, MonoTime received) {
   if (request.method == "GET")
-    if (auto response = Discover(*resources_, request)) return *std::move(response);
+    if (auto response = Discover(resources_, request)) return *std::move(response);
   const std::lock_guard lock(mutex_);
   auto answered = Serve(request, received);
   return answered ? *std::move(answered) : ToResponse(answered.error());
 }
 
 Answered<server::Response> ApiServer::Serve(const server::Request& request, MonoTime received) {
-  const Call call = TRY(Understand(*resources_, request, received));
+  const Call call = TRY(Understand(resources_, request, received));
   return Dispatch(call);
 }
 
 Answered<server::Response> ApiServer::Dispatch(const Call& call) {
   switch (call.verb) {
     case Verb::kGet:
-      return reader_->Get(call);
+      return reader_.Get(call);
     case Verb::kList:
-      return reader_->List(call);
+      return reader_.List(call);
     case Verb::kCreate:
-      if (call.subresource == "binding") return pods_->Bind(call);
-      if (call.subresource == "eviction") return pods_->Evict(call);
-      return writer_->Create(call);
+      if (call.subresource == "binding") return pods_.Bind(call);
+      if (call.subresource == "eviction") return pods_.Evict(call);
+      return writer_.Create(call);
     case Verb::kUpdate:
-      return writer_->Update(call);
+      return writer_.Update(call);
     case Verb::kPatch:
-      return writer_->Patch(call);
+      return writer_.Patch(call);
     case Verb::kDelete:
-      return writer_->Delete(call);
+      return writer_.Delete(call);
     case Verb::kDeleteCollection:
-      return writer_->DeleteCollection(call);
+      return writer_.DeleteCollection(call);
     case Verb::kWatch:
       break;
   }
@@ -126,7 +110,7 @@ Answered<server::Response> ApiServer::Dispatch(const Call& call) {
 Answered<ApiServer::WatchId> ApiServer::StartWatch(const server::Request& request, WatchSink sink) {
   const std::lock_guard lock(mutex_);
   DropClosedWatches();
-  Call call = TRY(Understand(*resources_, request, clock_.Mono()));
+  Call call = TRY(Understand(resources_, request, clock_.Mono()));
   Selection selection = TRY(Selection::Of(call));
   const WatchOptions options = TRY(ReadWatchOptions(call, store_.revision(), rng_));
   auto watch = std::make_unique<Watch>(std::move(call), std::move(selection), options, store_,
@@ -148,7 +132,7 @@ void ApiServer::DropClosedWatches() {
 void ApiServer::Tick() {
   const std::lock_guard lock(mutex_);
   if (options_.disruption_controller && controllers_ran_at_ != store_.revision()) {
-    pods_->CountBudgets();
+    pods_.CountBudgets();
     controllers_ran_at_ = store_.revision();
   }
   for (const auto& [id, watch] : watches_) watch->Tick();

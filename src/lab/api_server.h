@@ -10,9 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -38,10 +36,9 @@ struct ApiServerOptions {
 
 class ApiServer {
  public:
-  // `crds`: YAML or JSON texts of CustomResourceDefinitions (EmbeddedCrds() for our own). Starts
-  // with the namespaces and priority classes that every cluster has.
-  static Result<std::unique_ptr<ApiServer>> Create(ApiServerOptions options, const Clock& clock,
-                                                   std::span<const std::string_view> crds);
+  // Starts with the namespaces and priority classes that every cluster has. EmbeddedKinds() are
+  // ours.
+  ApiServer(ApiServerOptions options, const Clock& clock, const CustomKinds& kinds);
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
@@ -68,11 +65,10 @@ class ApiServer {
   // Ends every watch properly, as a server does that restarts.
   void CloseWatches();
   // Safe without the lock: never changes.
-  const Resources& resources() const { return *resources_; }
+  const Resources& resources() const { return resources_; }
 
  private:
-  ApiServer(ApiServerOptions options, const Clock& clock);
-  void Populate(std::span<const Json> crds);
+  void Populate(const CustomKinds& kinds);
   Answered<server::Response> Serve(const server::Request& request, MonoTime received);
   Answered<server::Response> Dispatch(const Call& call);
   void DropClosedWatches();
@@ -82,10 +78,10 @@ class ApiServer {
   mutable std::mutex mutex_;
   Rng rng_;
   Store store_;
-  std::unique_ptr<Resources> resources_;
-  std::unique_ptr<Reader> reader_;
-  std::unique_ptr<Writer> writer_;
-  std::unique_ptr<Pods> pods_;
+  const Resources resources_;
+  Reader reader_;
+  Writer writer_;
+  Pods pods_;
   std::map<WatchId, std::unique_ptr<Watch>> watches_;
   WatchId next_watch_ = 1;
   Revision controllers_ran_at_ = 0;

@@ -144,6 +144,7 @@ void PrepareUpdate(const Call& call, const Json& old, Json& document) {
   if (!resource.custom)
     for (const std::string_view name : {"labels", "annotations"})
       CopyAt(document, kept, {"metadata", name});
+  CopyAt(document, kept, {"metadata", "managedFields"});
   document = std::move(kept);
 }
 

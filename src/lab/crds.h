@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CustomResourceDefinitions of deploy/crds, in the order of their file names, as they were when
-// the program was built.
+// The CustomResourceDefinitions of deploy/crds, as they were when the program was built.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
+#include "lab/resources.h"
+
 namespace sky::lab {
 
-std::span<const std::string_view> EmbeddedCrds();  // YAML texts
+// The YAML texts, in the order of their file names.
+std::span<const std::string_view> EmbeddedCrds();
+// The same, read once a process; a definition that can't be read is a programming error.
+// Thread-safe.
+const CustomKinds& EmbeddedKinds();
 
 }  // namespace sky::lab

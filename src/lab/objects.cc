@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/in_process.h"
+
 namespace sky::lab {
 namespace {
 
@@ -19,17 +21,11 @@ Status CreateOne(ApiServer& api, const Json& object) {
     const std::string ns = TextAt(object, {"metadata", "namespace"});
     path += "/namespaces/" + server::Escape(ns.empty() ? "default" : ns);
   }
-  server::Request request;
-  request.method = "POST";
-  request.target = TRY(server::ParseTarget(path + "/" + resource->plural +
-                                           "?fieldManager=skyctl&fieldValidation=Strict"));
-  request.headers = {{"content-type", "application/json"}};
-  request.body = Dump(object);
-  const server::Response response = api.Handle(request);
-  if (response.status < 300) return {};
-  const auto status = ParseJson(response.body);
-  return Fail(Code::kInvalid, "{} \"{}\": {}", kind, name,
-              status ? TextAt(*status, {"message"}) : response.body);
+  InProcess client(api, "skyctl/" SKY_VERSION);
+  const Reply reply =
+      client.Post(path + "/" + resource->plural + "?fieldValidation=Strict", object);
+  if (reply.ok()) return {};
+  return Fail(Code::kInvalid, "{} \"{}\": {}", kind, name, reply.message());
 }
 
 }  // namespace

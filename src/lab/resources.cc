@@ -128,7 +128,7 @@ std::vector<Column> CrdColumns(const Json& version) {
 
 }  // namespace
 
-Status Resources::AddBuiltIn(Store& store) {
+void Resources::AddBuiltIn(Store& store) {
   for (const BuiltIn& kind : kBuiltIn) {
     Resource r;
     r.group = kind.group, r.version = kind.version, r.plural = kind.plural;
@@ -147,10 +147,9 @@ Status Resources::AddBuiltIn(Store& store) {
   Resource events = *Get("", "v1", "events");
   events.group = "events.k8s.io";
   all_.push_back(std::move(events));
-  return {};
 }
 
-Status Resources::AddCrd(const Json& crd, Store& store) {
+Status CustomKinds::Add(Json crd) {
   const std::string name = TextAt(crd, {"metadata", "name"});
   if (TextAt(crd, {"kind"}) != "CustomResourceDefinition")
     return Fail(Code::kInvalid, "\"{}\" is a {}, not a CustomResourceDefinition", name,
@@ -184,16 +183,29 @@ Status Resources::AddCrd(const Json& crd, Store& store) {
   r.schema = TRY(Schema::Make(*schema), "{}", name);
   r.columns = CrdColumns(version);
   for (const Column& column : r.columns) TRY(JsonPath::Parse(column.path), "{}", name);
-  r.stored_as = store.AddKind(nullptr);
-  all_.push_back(std::move(r));
+  resources_.push_back(std::move(r));
+  documents_.push_back(std::move(crd));
   return {};
 }
 
-Result<Resources> Resources::Load(std::span<const Json> crds, Store& store) {
-  Resources resources;
-  TRY(resources.AddBuiltIn(store));
-  for (const Json& crd : crds) TRY(resources.AddCrd(crd, store));
-  return resources;
+CustomKinds::CustomKinds() = default;
+CustomKinds::~CustomKinds() = default;
+
+Result<std::shared_ptr<const CustomKinds>> CustomKinds::Parse(
+    std::span<const std::string_view> texts) {
+  std::shared_ptr<CustomKinds> kinds(new CustomKinds);
+  for (const std::string_view text : texts)
+    for (Json& crd : TRY(ParseYaml(text), "a CustomResourceDefinition"))
+      TRY(kinds->Add(std::move(crd)));
+  return kinds;
+}
+
+Resources::Resources(const CustomKinds& custom, Store& store) {
+  AddBuiltIn(store);
+  for (Resource resource : custom.resources()) {
+    resource.stored_as = store.AddKind(nullptr);
+    all_.push_back(std::move(resource));
+  }
 }
 
 const Resource* Resources::Get(std::string_view group, std::string_view version,

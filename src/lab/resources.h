@@ -46,11 +46,27 @@ struct Resource {
   bool IsEventsV1() const { return is("events.k8s.io", "events"); }
 };
 
+// The kinds of CustomResourceDefinitions, read and compiled once; any number of servers share them.
+class CustomKinds {
+ public:
+  // YAML or JSON texts; a bad definition is refused by name.
+  static Result<std::shared_ptr<const CustomKinds>> Parse(std::span<const std::string_view> texts);
+  ~CustomKinds();
+
+  const std::vector<Resource>& resources() const { return resources_; }
+  const std::vector<Json>& documents() const { return documents_; }
+
+ private:
+  CustomKinds();
+  Status Add(Json crd);
+  std::vector<Resource> resources_;
+  std::vector<Json> documents_;
+};
+
 class Resources {
  public:
-  // Registers every kind with the store. `crds` are CustomResourceDefinition documents; a bad one
-  // is refused by name.
-  static Result<Resources> Load(std::span<const Json> crds, Store& store);
+  // Registers every kind with the store.
+  Resources(const CustomKinds& custom, Store& store);
 
   // nullptr when not served.
   const Resource* Get(std::string_view group, std::string_view version,
@@ -59,8 +75,7 @@ class Resources {
   const std::deque<Resource>& all() const { return all_; }
 
  private:
-  Status AddBuiltIn(Store& store);
-  Status AddCrd(const Json& crd, Store& store);
+  void AddBuiltIn(Store& store);
   std::deque<Resource> all_;  // a deque: pointers stay good
 };
 

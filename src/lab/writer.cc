@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "lab/events_view.h"
+#include "lab/managed_fields.h"
 #include "lab/meta_rules.h"
 #include "lab/patch.h"
 #include "lab/reader.h"
@@ -34,13 +35,21 @@ Json WithoutMetadata(const Json& document, bool with_status) {
   return rest;
 }
 
+// What a write that changes nothing leaves alone; when a manager last wrote is no change.
 bool SameContent(const Json& a, const Json& b) {
   const auto comparable = [](const Json& document) {
     Json copy = document;
     Erase(copy, {"metadata", "resourceVersion"});
+    if (Json* managers = Find(copy, {"metadata", "managedFields"});
+        managers && managers->is_array())
+      for (Json& manager : *managers) Erase(manager, {"time"});
     return copy;
   };
   return comparable(a) == comparable(b);
+}
+
+bool IsApply(const Call& call) {
+  return call.verb == Verb::kPatch && ContentType(*call.request) == "application/apply-patch+yaml";
 }
 
 std::vector<std::string> Unknown(const Resource& resource, Json& document) {
@@ -118,7 +127,7 @@ Answered<Json> Writer::Insert(const Call& call, Json document) {
   const Resource& resource = *call.resource;
   Json& metadata = MapAt(document, {"metadata"});
   for (const char* name : {"resourceVersion", "selfLink", "deletionTimestamp",
-                           "deletionGracePeriodSeconds", "generation", "managedFields"})
+                           "deletionGracePeriodSeconds", "generation"})
     metadata.erase(name);
   const std::string prefix = TextAt(metadata, {"generateName"});
   if (TextAt(metadata, {"name"}).empty() && !prefix.empty()) {
@@ -136,6 +145,7 @@ Answered<Json> Writer::Insert(const Call& call, Json document) {
     return std::unexpected(Invalid(named.about(), causes));
   if (store_.Get(resource.stored_as, call.ns, named.name) != nullptr)
     return std::unexpected(AlreadyExists(named.about()));
+  if (call.verb != Verb::kPatch) TrackUpdate(call, nullptr, clock_.Wall(), document);
   TRY(InTime(call));
   if (!call.dry_run) store_.Put(resource.stored_as, document);
   return document;
@@ -161,6 +171,7 @@ Answered<Json> Writer::FinishUpdate(const Call& call, const Json& old, Json docu
       WithoutMetadata(document, !resource.has_status) != WithoutMetadata(old, !resource.has_status))
     MapAt(document, {"metadata"})["generation"] =
         IntAt(old, {"metadata", "generation"}).value_or(0) + 1;
+  if (!IsApply(call)) TrackUpdate(call, &old, clock_.Wall(), document);
   if (SameContent(document, old)) return old;
   TRY(InTime(call));
   if (call.dry_run) return document;
@@ -205,7 +216,34 @@ Answered<server::Response> Writer::Update(const Call& call) {
   return Reply(call, 200, updated, warnings);
 }
 
+Answered<server::Response> Writer::ApplyPatch(const Call& call) {
+  const About options{"meta.k8s.io", "", "PatchOptions", ""};
+  if (call.Query("fieldManager").empty())
+    return std::unexpected(
+        Invalid(options, {Required("fieldManager", "is required for apply patch")}));
+  std::vector<std::string> warnings;
+  const Json config = TRY(Decode(call, warnings));
+  if (Find(config, {"metadata", "managedFields"}) != nullptr)
+    return std::unexpected(BadRequest("metadata.managedFields must be nil"));
+  if (store_.Get(call.resource->stored_as, call.ns, call.name) == nullptr) {
+    if (!call.IsMain()) return std::unexpected(NotFound(call.about()));
+    if (!TextAt(config, {"metadata", "uid"}).empty())
+      return std::unexpected(Conflict(call.about(), "a uid is given, and there is no such object"));
+    Json created = TRY(Apply(call, nullptr, config, clock_.Wall()));
+    created = TRY(Insert(call, std::move(created)));
+    return Reply(call, 201, created, warnings);
+  }
+  Json updated =
+      TRY(Modify(call, [&](const Json& old) { return Apply(call, &old, config, clock_.Wall()); }));
+  return Reply(call, 200, updated, warnings);
+}
+
 Answered<server::Response> Writer::Patch(const Call& call) {
+  if (IsApply(call)) return ApplyPatch(call);
+  if (call.request->target.HasQuery("force"))
+    return std::unexpected(
+        Invalid({"meta.k8s.io", "", "PatchOptions", ""},
+                {ForbiddenField("force", "may not be specified for non-apply patch")}));
   const std::string type = ContentType(*call.request);
   std::vector<std::string> warnings, duplicates;
   const Json patch = TRY(Body(call, duplicates));

@@ -50,6 +50,7 @@ class Writer {
   Answered<Json> Decode(const Call& call, std::vector<std::string>& warnings);
   Done Strict(const Call& call, std::vector<std::string> unknown,
               std::vector<std::string>& warnings);
+  Answered<server::Response> ApplyPatch(const Call& call);
   Answered<Json> Insert(const Call& call, Json document);
   Answered<Json> FinishUpdate(const Call& call, const Json& old, Json document);
   Done InTime(const Call& call) const;

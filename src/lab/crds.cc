@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/crds.h"
+
+#include "base/check.h"
+
+namespace sky::lab {
+
+const CustomKinds& EmbeddedKinds() {
+  static const std::shared_ptr<const CustomKinds> kinds = [] {
+    auto parsed = CustomKinds::Parse(EmbeddedCrds());
+    SKY_CHECK(parsed.has_value(), "{}", parsed.error().message());
+    return *std::move(parsed);
+  }();
+  return *kinds;
+}
+
+}  // namespace sky::lab
