@@ -17,12 +17,14 @@
 
 namespace sky::api {
 
-// Instantiated in json.cc for every kind in core.h, crds.h and pod.h, and for ObjectMeta,
-// QuotaStatus, PodGroupStatus, QueueStatus, NodeTopologySpec.
+// Instantiated in json_core.cc, json_crds.cc and json_pod.cc for every kind in core.h, crds.h and
+// pod.h, and for ObjectMeta, QuotaStatus, PodGroupStatus, QueueStatus, NodeTopologySpec.
 template <class T>
 Result<T> Decode(std::string_view json);
 
-// Without apiVersion and kind for parts; with both for whole objects (see kinds.h).
+// Without apiVersion and kind for parts; with both for whole objects (see kinds.h). Zero members
+// are left out, so the text replaces an object; as a merge patch it would not clear what became
+// zero.
 template <class T>
 std::string Encode(const T& value);
 

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "api/json.h"
 #include "api/kinds.h"
@@ -80,6 +82,29 @@ TYPED_TEST(JsonLaw, UnknownMembersChangeNothingElse) {
     if constexpr (!requires { object.spec.extra; }) RC_ASSERT(*again == object);
   });
 }
+
+struct NameCollector {
+  std::vector<std::string_view>& names;
+  template <class M>
+  void operator()(std::string_view name, const M& member) {
+    names.push_back(name);
+    if constexpr (HasFields<M>) CheckNames(member);
+  }
+  template <class M>
+  void Always(std::string_view name, const M& member) {
+    (*this)(name, member);
+  }
+  template <class T>
+  static void CheckNames(const T& object) {
+    std::vector<std::string_view> names;
+    NameCollector collector{names};
+    T::Fields(object, collector);
+    EXPECT_LE(names.size(), 64u);  // as many as the reader has bits for
+    EXPECT_EQ(std::set<std::string_view>(names.begin(), names.end()).size(), names.size());
+  }
+};
+
+TYPED_TEST(JsonLaw, NoTypeHasTwoFieldsOfOneName) { NameCollector::CheckNames(TypeParam()); }
 
 template <class T>
 void KeepsUnknownMembersOfItsSpec() {

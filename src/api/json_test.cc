@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -203,6 +204,56 @@ TEST(Json, ReadsQuantitiesFromNumbersAndTrimsBlanks) {
                   .starts_with("status.capacity.cpu: \"\" is not"));
   EXPECT_TRUE(Refusal<Node>(R"({"status":{"capacity":{"cpu":"  "}}})")
                   .starts_with("status.capacity.cpu: \"\" is not"));
+}
+
+// Wherever an amount stands, a text gives what Quantity::Parse gives, or one error with its path.
+TEST(Json, ReadsAmountsAlikeInPodsQuotasNodesAndQueues) {
+  const std::vector<std::string> texts = {"0.5Gi",
+                                          "1.5Ti",
+                                          ".5",
+                                          "5.",
+                                          "+1",
+                                          "-1",
+                                          "1e3",
+                                          "1E3",
+                                          "1E",
+                                          "1Ei",
+                                          "10P",
+                                          "100E",
+                                          "9223372036854775807",
+                                          "9223372036854775808",
+                                          "1e4294967297",
+                                          "2E6024865272343",
+                                          "1500m",
+                                          "0.0001",
+                                          "0x10",
+                                          "1 Gi",
+                                          "\xD9\xA1",
+                                          "",
+                                          std::string(10'000, '7')};
+  const auto check = [](const std::string& text, const auto& object, std::string_view path,
+                        const auto& amounts) {
+    const auto expected = Quantity::Parse(text);
+    ASSERT_EQ(object.has_value(), expected.has_value()) << text;
+    if (object) {
+      EXPECT_EQ(amounts(*object).at("x"), *expected) << text;
+    } else {
+      EXPECT_TRUE(object.error().message().starts_with(path)) << object.error().message();
+    }
+  };
+  for (const std::string& text : texts) {
+    const std::string list = R"({"x":)" + Quote(text) + "}";
+    check(text, Decode<Pod>(R"({"spec":{"containers":[{"resources":{"requests":)" + list + "}}]}}"),
+          "spec.containers[0].resources.requests.x: ", [](const Pod& pod) {
+            return pod.spec.containers[0].resources.requests;
+          });
+    check(text, Decode<Quota>(R"({"spec":{"request":)" + list + "}}"),
+          "spec.request.x: ", [](const Quota& quota) { return quota.spec.request; });
+    check(text, Decode<Node>(R"({"status":{"allocatable":)" + list + "}}"),
+          "status.allocatable.x: ", [](const Node& node) { return node.status.allocatable; });
+    check(text, Decode<Queue>(R"({"spec":{"capability":)" + list + "}}"),
+          "spec.capability.x: ", [](const Queue& queue) { return queue.spec.capability; });
+  }
 }
 
 TEST(Json, QuotesEveryTextAsValidJson) {
