@@ -99,17 +99,21 @@ void Election::OnRead(Result<api::Lease> lease) {
     return Decide();
   }
   if (lease.error().code() == Code::kNotFound) return OnMissing();
+  missing_since_.reset();
   spdlog::warn("election: {}", lease.error().message());
   EndAttempt();
 }
 
 void Election::Observe(api::Lease lease) {
+  missing_since_.reset();
   const bool changed =
       !observed_ || observed_->spec != lease.spec || observed_->metadata.uid != lease.metadata.uid;
   if (changed) observed_at_ = Now();
   if (changed && (!observed_ || observed_->spec.holder_identity != lease.spec.holder_identity))
     spdlog::info("election: the lease {}/{} is held by \"{}\"", options_.ns, options_.name,
                  lease.spec.holder_identity);
+  // Whoever makes a deleted lease again may have seen less of it: our epochs rise all the same.
+  transitions_ = std::max(transitions_, lease.spec.lease_transitions.value_or(0));
   observed_ = std::move(lease);
 }
 
@@ -123,9 +127,12 @@ bool Election::HeldByOther() const {
 }
 
 // A lease that somebody deleted doesn't end the term of who held it: that one may still write until
-// it notices, so all others wait out the duration that they saw.
+// it notices, and it need not be the one that we saw last. So everybody but the leader waits until
+// it was missing for a whole lease. Only who never saw it takes it for new.
 void Election::OnMissing() {
-  if (observed_ && !leading() && HeldByOther()) return EndAttempt();
+  if (!missing_since_) missing_since_ = Now();
+  if (observed_ && !leading() && Now() - *missing_since_ <= options_.lease_duration)
+    return EndAttempt();
   api::Lease lease = Claim(/*new_term=*/!leading());
   lease.metadata = {};
   lease.metadata.namespace_ = options_.ns;
@@ -151,7 +158,7 @@ api::Lease Election::Claim(bool new_term) const {
       static_cast<int32_t>(std::chrono::duration_cast<seconds>(options_.lease_duration).count());
   if (new_term) {
     lease.spec.acquire_time.at = now;
-    lease.spec.lease_transitions = lease.spec.lease_transitions.value_or(0) + 1;
+    lease.spec.lease_transitions = transitions_ + 1;
   }
   return lease;
 }

@@ -99,10 +99,12 @@ class Election {
   Rng rng_;
   Lifeline lifeline_;
 
-  std::optional<api::Lease> observed_;  // what the API server last showed or accepted
-  MonoTime observed_at_;                // when it last changed
-  bool must_read_ = true;               // observed_ may be stale: read before writing
-  bool from_memory_ = false;            // this attempt wrote without reading
+  std::optional<api::Lease> observed_;     // what the API server last showed or accepted
+  MonoTime observed_at_;                   // when it last changed
+  int32_t transitions_ = 0;                // the most that was ever observed
+  std::optional<MonoTime> missing_since_;  // of reads in a row that found none
+  bool must_read_ = true;                  // observed_ may be stale: read before writing
+  bool from_memory_ = false;               // this attempt wrote without reading
   bool attempting_ = false;
   MonoTime attempt_began_;
   TimerId attempt_timer_ = 0, deadline_timer_ = 0;
