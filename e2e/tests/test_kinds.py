@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our kinds as a server sees them: schemas, defaults, columns, refusals."""
+import functools
 import glob
 import os
 
@@ -9,6 +10,7 @@ from harness.case import GROUP, MERGE, NAMESPACE, Case
 from harness.real import ROOT
 
 
+@functools.cache
 def crds():
     found = []
     for path in sorted(glob.glob(os.path.join(ROOT, "deploy", "crds", "*.yaml"))):

@@ -115,8 +115,9 @@ void CheckNumber(const Json& schema, const Json& value, const std::string& path,
   }
   if (const std::string format = TextAt(schema, {"format"}); format == "int32") {
     if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
-      out.push_back(
-          InvalidValue(path, value, fmt::format("{} in body must be of type int32", path)));
+      out.push_back(InvalidValue(
+          "<nil>", "",
+          fmt::format("Checked value must be of type integer with format int32 in {}", path)));
   }
 }
 
