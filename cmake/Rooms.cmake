@@ -33,6 +33,10 @@ foreach(line IN LISTS sky_door_lines)
   set(SKY_DOORS_${room} "${doors}")
 endforeach()
 
+# An include through a wall stops the build, before anything is compiled.
+add_custom_target(doors COMMAND ${PROJECT_SOURCE_DIR}/tools/tidy --only doors
+                  COMMENT "Checking the doors between rooms")
+
 # The rooms whose tests say their clusters in the words of testing/.
 set(SKY_TESTED_WITH_WORDS framework plugins actions diagnose scheduler testing lab cli)
 
@@ -55,6 +59,7 @@ function(sky_library room)
     add_library(sky_${room} INTERFACE)
     target_link_libraries(sky_${room} INTERFACE ${links})
   endif()
+  add_dependencies(sky_${room} doors)
   if(tests)
     set(SKY_TESTS_${room} "${tests}" PARENT_SCOPE)
     cmake_language(EVAL CODE "cmake_language(DEFER CALL sky_room_test ${room})")
