@@ -64,7 +64,6 @@ ResourceList AllContainers(const Pod& pod) {
           ContainerRequests(pod, container, pod.status.init_container_statuses);
       Add(own, running);
       Add(own, sidecars);
-      RaiseTo(sidecars, most);
     } else {
       ResourceList together = container.resources.requests;
       Add(sidecars, together);
