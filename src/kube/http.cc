@@ -8,6 +8,7 @@
 #include <deque>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -40,10 +41,11 @@ class HttpClient::Engine {
       : endpoint_(std::move(endpoint)),
         credentials_(std::move(credentials)),
         options_(std::move(options)),
-        loop_(std::move(loop)),
-        unary_(*loop_, static_cast<long>(options_.max_in_flight) + 4,
-               [this](void* easy, int code) { OnDone(easy, code); }),
-        streams_(*loop_, 0, [this](void* easy, int code) { OnDone(easy, code); }) {}
+        loop_(std::move(loop)) {
+    const auto on_done = [this](void* easy, int code) { OnDone(easy, code); };
+    unary_.emplace(*loop_, static_cast<long>(options_.max_in_flight) + 4, on_done);
+    streams_.emplace(*loop_, 0, on_done);
+  }
 
   IoLoop& loop() { return *loop_; }
 
@@ -71,7 +73,7 @@ class HttpClient::Engine {
   std::atomic<StreamId> last_stream_id_{0};
 
   std::unique_ptr<IoLoop> loop_;
-  CurlMulti unary_, streams_;
+  std::optional<CurlMulti> unary_, streams_;
   std::deque<std::unique_ptr<Transfer>> queue_;
   std::unordered_map<void*, std::unique_ptr<Transfer>> running_;  // by easy handle
   std::unordered_map<StreamId, Transfer*> open_streams_;
@@ -123,7 +125,7 @@ void HttpClient::Engine::Start(std::unique_ptr<Transfer> transfer) {
     open_streams_[transfer->stream_id()] = transfer.get();
   else
     ++unary_running_;
-  CurlMulti& pool = transfer->is_stream() ? streams_ : unary_;
+  CurlMulti& pool = transfer->is_stream() ? *streams_ : *unary_;
   running_.emplace(easy, std::move(transfer));
   pool.Add(easy);
 }
@@ -134,10 +136,10 @@ std::unique_ptr<Transfer> HttpClient::Engine::TakeOff(void* easy) {
   loop_->Cancel(transfer->deadline_timer);
   if (transfer->is_stream()) {
     open_streams_.erase(transfer->stream_id());
-    streams_.Remove(easy);
+    streams_->Remove(easy);
   } else {
     --unary_running_;
-    unary_.Remove(easy);
+    unary_->Remove(easy);
   }
   return transfer;
 }
@@ -185,6 +187,11 @@ void HttpClient::Engine::Shutdown(Duration drain) {
     CheckDrained();
   });
   drained_.get_future().wait();
+  loop_->Post([this] {
+    // Here, where SIGPIPE is blocked: closing a TLS connection writes.
+    unary_.reset();
+    streams_.reset();
+  });
   loop_->Stop();
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -102,6 +103,11 @@ void IoLoop::Unwatch(int fd) {
 }
 
 void IoLoop::Run() {
+  // TLS libraries write to sockets whose other side may have gone.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   while (!DropAll()) {
     RunPosted();
     RunTimers();

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <utility>
 
 #include "base/check.h"
@@ -146,6 +147,10 @@ void LoopbackServer::Accept() {
 }
 
 void LoopbackServer::Serve(int fd, int number) {
+  sigset_t pipe;  // OpenSSL writes to connections that the client has closed
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   SSL* ssl = tls_ != nullptr ? SSL_new(tls_) : nullptr;
   if (ssl != nullptr) SSL_set_fd(ssl, fd);
   if (ssl == nullptr || SSL_accept(ssl) == 1) {
