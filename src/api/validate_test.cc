@@ -113,21 +113,21 @@ TEST(Validate, EveryRuleHasABadObject) {
 // The schema's pattern lets nothing through that we can't read, and its rule, which looks at the
 // text alone, finds exactly the negative amounts.
 RC_GTEST_PROP(Validate, TheSchemaOfAQuantityAgreesWithItsReader, ()) {
-  static const YAML::Node amount = SchemaOf(
+  static const YAML::Node kAmount = SchemaOf(
       LoadCrd("quotas"))["properties"]["spec"]["properties"]["request"]["additionalProperties"];
-  static const std::regex form(amount["pattern"].as<std::string>());
-  static const std::regex negative("^-[0.]*[1-9]");
-  const auto rule = amount["x-kubernetes-validations"][0]["rule"].as<std::string>();
+  static const std::regex kForm(kAmount["pattern"].as<std::string>());
+  static const std::regex kNegative("^-[0.]*[1-9]");
+  const auto rule = kAmount["x-kubernetes-validations"][0]["rule"].as<std::string>();
   RC_ASSERT(rule == "!string(self).matches('^-[0.]*[1-9]')");
   const auto sign = *rc::gen::element<std::string>("", "-", "+");
   const auto digits = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("00.19")));
   const auto suffix = *rc::gen::element<std::string>("", "n", "m", "k", "E", "Ki", "Ei", "e3",
                                                      "E-9", "e100", "K", "i");
   const std::string text = sign + digits + suffix;
-  if (!std::regex_match(text, form)) return;
+  if (!std::regex_match(text, kForm)) return;
   const auto quantity = Quantity::Parse(text);
   RC_ASSERT(quantity.has_value());
-  RC_ASSERT(quantity->IsNegative() == std::regex_search(text, negative));
+  RC_ASSERT(quantity->IsNegative() == std::regex_search(text, kNegative));
 }
 
 TEST(Validate, AcceptsGoodObjectsWhichDecodeAndEncodeWithoutLoss) {
