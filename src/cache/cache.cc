@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deltas in and snapshots out; assume.cc holds the commit, picture.cc the statuses.
+#include "cache/cache.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "model/facts.h"
+
+namespace sky::cache {
+
+using model::Cluster;
+using model::NodeId;
+using model::QuotaId;
+using model::TaskId;
+
+namespace {
+
+// What a pod's new state means: room came or went, or a task can be placed.
+bool PodMatters(const model::PodFacts* before, const model::PodFacts& after) {
+  const bool ours = after.grouping != model::Grouping::kForeign;
+  if (before == nullptr) return ours || !after.node_name.empty();
+  if (before->terminal != after.terminal || before->deleting != after.deleting) return true;
+  if (before->gated != after.gated || before->job_key != after.job_key) return true;
+  if (before->node_name != after.node_name) return true;
+  return !(before->request == after.request) || before->task_class != after.task_class;
+}
+
+bool SameForUs(const api::Node& a, const api::Node& b) {
+  const auto ready = [](const api::Node& node) {
+    const api::Condition* condition = node.FindCondition("Ready");
+    return condition != nullptr && condition->status == "True";
+  };
+  return a.metadata.uid == b.metadata.uid && a.metadata.labels == b.metadata.labels &&
+         a.metadata.annotations == b.metadata.annotations && a.spec == b.spec &&
+         a.status.allocatable == b.status.allocatable && ready(a) == ready(b) &&
+         a.metadata.deleting() == b.metadata.deleting();
+}
+
+}  // namespace
+
+Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
+    : names_(std::move(names)), settings_(std::move(settings)), cluster_(names_) {}
+
+void Cache::SetNow(WallTime now) {
+  const std::lock_guard lock(mutex_);
+  now_ = now;
+}
+
+Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
+  using Type = api::Delta<api::Pod>::Type;
+  // Parsing what the pod says is the costly part: outside the lock.
+  std::shared_ptr<const model::PodFacts> facts;
+  if (delta.type != Type::kDelete) facts = model::MakePodFacts(delta.object, settings_, *names_);
+  const std::lock_guard lock(mutex_);
+  const std::string& uid = delta.object->metadata.uid;
+  const TaskId id = cluster_.tasks().Find(uid);
+  if (delta.type == Type::kDelete) {
+    if (!id.valid()) return Effect::kNothing;
+    cluster_.RemovePod(uid);
+    return Effect::kRelevant;
+  }
+  const auto before = id.valid() ? cluster_.tasks()[id].facts : nullptr;
+  // Our own binding comes back: nobody gains by it.
+  const bool echo = before && id.valid() && before->node_name.empty() && !facts->node_name.empty() &&
+                    cluster_.tasks()[id].claim.node.valid() &&
+                    cluster_.nodes()[cluster_.tasks()[id].claim.node].name == facts->node_name;
+  // An event from before our acknowledged binding must not undo it.
+  if (before && !before->node_name.empty() && facts->node_name.empty()) return Effect::kNothing;
+  if (!before && !facts->job_key.empty() && facts->node_name.empty()) {
+    GroupNews& news = news_[facts->job_key];
+    news.member = ++sequence_;
+    if (facts->grouping == model::Grouping::kGroup) stale_groups_.insert(facts->job_key);
+  }
+  cluster_.SetPod(facts);
+  if (!PodMatters(before.get(), *facts)) return Effect::kQuiet;
+  return echo ? Effect::kQuiet : Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::Node>& delta) {
+  using Type = api::Delta<api::Node>::Type;
+  const std::lock_guard lock(mutex_);
+  const std::string& name = delta.object->metadata.name;
+  const NodeId id = cluster_.nodes().Find(name);
+  if (delta.type == Type::kDelete) {
+    if (!id.valid()) return Effect::kNothing;
+    if (cluster_.nodes()[id].object && cluster_.nodes()[id].object->metadata.uid != delta.object->metadata.uid)
+      return Effect::kNothing;  // a late word about an older machine of the same name
+    unready_since_.try_emplace(name, now_);
+    cluster_.RemoveNode(name);
+    if (!cluster_.nodes().Find(name).valid()) unready_since_.erase(name);
+    return Effect::kRelevant;
+  }
+  if (id.valid() && cluster_.nodes()[id].object && SameForUs(*cluster_.nodes()[id].object, *delta.object))
+    return Effect::kNothing;
+  cluster_.SetNode(delta.object, settings_);
+  const NodeId now_id = cluster_.nodes().Find(name);
+  if (cluster_.nodes()[now_id].ready) {
+    unready_since_.erase(name);
+    cluster_.SetNodeLost(now_id, false);
+  } else {
+    unready_since_.try_emplace(name, now_);
+  }
+  if (const auto topology = topologies_.find(name); topology != topologies_.end()) {
+    const auto zones = model::ZonesOf(*topology->second, &delta.object->metadata, *names_);
+    cluster_.SetNodeZones(name, zones.roce, zones.ib);
+  }
+  return Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::PodGroup>& delta) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = delta.object->metadata.Key();
+  const model::JobId id = cluster_.jobs().Find(key);
+  const auto before = id.valid() ? cluster_.jobs()[id].object : nullptr;
+  if (delta.type == api::Delta<api::PodGroup>::Type::kDelete) {
+    if (!before || before->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    cluster_.RemovePodGroup(key);
+    if (!cluster_.jobs().Find(key).valid()) news_.erase(key);
+    return Effect::kRelevant;
+  }
+  GroupNews& news = news_[key];
+  news.group = ++sequence_;
+  if (news.group > news.member) stale_groups_.erase(key);
+  cluster_.SetPodGroup(delta.object);
+  // Statuses and conditions are others' and our own writing.
+  const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
+                    before->spec == delta.object->spec && before->metadata.annotations == delta.object->metadata.annotations;
+  return same ? Effect::kQuiet : Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::Queue>& delta) {
+  const std::lock_guard lock(mutex_);
+  const model::QueueId id = cluster_.queues().Find(delta.object->metadata.name);
+  const auto before = id.valid() ? cluster_.queues()[id].object : nullptr;
+  if (delta.type == api::Delta<api::Queue>::Type::kDelete) {
+    if (!before || before->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    cluster_.RemoveQueue(delta.object->metadata.name);
+    return Effect::kRelevant;
+  }
+  const bool same = before && before->metadata.uid == delta.object->metadata.uid && before->spec == delta.object->spec &&
+                    before->status.state == delta.object->status.state;
+  cluster_.SetQueue(delta.object);
+  return same ? Effect::kQuiet : Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::Quota>& delta) {
+  const std::lock_guard lock(mutex_);
+  const std::string& name = delta.object->metadata.name;
+  const QuotaId id = cluster_.quotas().Find(name);
+  const auto before = id.valid() ? cluster_.quotas()[id].object : nullptr;
+  if (delta.type == api::Delta<api::Quota>::Type::kDelete) {
+    if (!before || before->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    cluster_.RemoveQuota(name);
+    Settle();
+    return Effect::kRelevant;
+  }
+  const NodeId node_before = id.valid() ? cluster_.quotas()[id].node : NodeId{};
+  cluster_.SetQuota(delta.object, settings_);
+  Settle();
+  const bool same = before && before->metadata.uid == delta.object->metadata.uid && before->spec == delta.object->spec &&
+                    before->metadata.deleting() == delta.object->metadata.deleting() &&
+                    node_before == cluster_.quotas()[cluster_.quotas().Find(name)].node;
+  return same ? Effect::kQuiet : Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
+  const std::lock_guard lock(mutex_);
+  const std::string& name = delta.object->metadata.name;
+  if (delta.type == api::Delta<api::NodeTopology>::Type::kDelete) {
+    const auto known = topologies_.find(name);
+    if (known == topologies_.end() || known->second->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    topologies_.erase(known);
+    cluster_.SetNodeZones(name, {}, {});
+    return Effect::kRelevant;
+  }
+  topologies_[name] = delta.object;
+  const NodeId id = cluster_.nodes().Find(name);
+  const auto node = id.valid() ? cluster_.nodes()[id].object : nullptr;
+  const auto zones = model::ZonesOf(*delta.object, node ? &node->metadata : nullptr, *names_);
+  if (id.valid() && cluster_.nodes()[id].zone_roce == zones.roce && cluster_.nodes()[id].zone_ib == zones.ib)
+    return Effect::kNothing;
+  cluster_.SetNodeZones(name, zones.roce, zones.ib);
+  return Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::Placement>& delta) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = delta.object->metadata.Key();
+  if (delta.type == api::Delta<api::Placement>::Type::kDelete) {
+    const auto known = placements_.find(key);
+    if (known == placements_.end() || known->second->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    placements_.erase(known);
+  } else {
+    placements_[key] = delta.object;
+  }
+  return Effect::kQuiet;
+}
+
+Effect Cache::Apply(const api::Delta<api::PriorityClass>& delta) {
+  const std::lock_guard lock(mutex_);
+  const bool gone = delta.type == api::Delta<api::PriorityClass>::Type::kDelete;
+  cluster_.SetPriorityClass(delta.object->metadata.name,
+                            gone ? std::nullopt : std::optional<int32_t>(delta.object->value),
+                            delta.object->global_default);
+  return Effect::kRelevant;
+}
+
+Effect Cache::MarkLostNodes(Duration lost_after) {
+  const std::lock_guard lock(mutex_);
+  Effect effect = Effect::kNothing;
+  for (auto at = unready_since_.begin(); at != unready_since_.end();) {
+    const NodeId id = cluster_.nodes().Find(at->first);
+    if (!id.valid()) {
+      at = unready_since_.erase(at);
+      continue;
+    }
+    if (!cluster_.nodes()[id].lost && at->second + lost_after <= now_) {
+      cluster_.SetNodeLost(id, true);
+      effect = Effect::kRelevant;
+    }
+    ++at;
+  }
+  return effect;
+}
+
+std::optional<WallTime> Cache::NextLoss(Duration lost_after) const {
+  const std::lock_guard lock(mutex_);
+  std::optional<WallTime> next;
+  for (const auto& [name, since] : unready_since_) {
+    const NodeId id = cluster_.nodes().Find(name);
+    if (!id.valid() || cluster_.nodes()[id].lost) continue;
+    if (!next || since + lost_after < *next) next = since + lost_after;
+  }
+  return next;
+}
+
+void Cache::Settle() {
+  cluster_.Flush();
+  const model::Touched touched = cluster_.TakeTouched();
+  for (const QuotaId id : touched.quotas) picture_candidates_.insert(id);
+  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(changed_.tasks, touched.tasks);
+  append(changed_.jobs, touched.jobs);
+  append(changed_.queues, touched.queues);
+  append(changed_.quotas, touched.quotas);
+  append(changed_.nodes, touched.nodes);
+}
+
+void Cache::UpdateSnapshot(Cluster& snapshot) {
+  const std::lock_guard lock(mutex_);
+  Settle();
+  snapshot.CopyFrom(cluster_, changed_);
+  changed_ = model::Touched{};
+  cluster_.ReleaseFreed();
+}
+
+Cluster Cache::Copy() const {
+  const std::lock_guard lock(mutex_);
+  Cluster copy = cluster_;
+  copy.Flush();
+  return copy;
+}
+
+std::string Cache::Audit() const {
+  const Cluster copy = Copy();
+  return copy.Audit();
+}
+
+std::vector<Cache::StaleGroup> Cache::TakeStaleGroups() {
+  const std::lock_guard lock(mutex_);
+  std::vector<StaleGroup> stale;
+  for (const std::string& key : stale_groups_) {
+    const size_t slash = key.find('/');
+    stale.push_back({key, key.substr(0, slash), key.substr(slash + 1), sequence_});
+  }
+  stale_groups_.clear();
+  return stale;
+}
+
+Effect Cache::ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group) {
+  const std::lock_guard lock(mutex_);
+  const auto known = news_.find(read.key);
+  if (known == news_.end()) return Effect::kNothing;
+  if (known->second.group < read.sequence) {
+    known->second.group = read.sequence;
+    if (group) cluster_.SetPodGroup(std::move(group));
+  }
+  // The job may be planned from now on.
+  return Effect::kRelevant;
+}
+
+}  // namespace sky::cache

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler's memory of the cluster: watch deltas in, snapshots out, and the one place where a gang's
+// decision is checked against what has changed meanwhile (Assume). Thread-safe: one lock; the I/O thread
+// applies deltas and settles claims, the scheduling thread takes snapshots and assumes. Lives as long as
+// the process; everything in it can be rebuilt from the API.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/delta.h"
+#include "cache/round.h"
+#include "model/cluster.h"
+
+namespace sky::cache {
+
+// What a delta means to the scheduling loop.
+enum class Effect {
+  kNothing,   // nothing that we keep changed (a heartbeat, an echo of our own write)
+  kQuiet,     // kept, but nobody can start because of it
+  kRelevant,  // start a cycle
+};
+
+// What a quota's status should say and doesn't yet.
+struct Picture {
+  model::QuotaId quota;
+  std::string name, uid, resource_version;
+  api::QuotaStatus status;    // phase, nodeName, allocated, tasks: the members that we own
+  api::ResourceList observed_allocated;
+  std::string observed_node;
+  bool heals = false;  // the node that the status names is contradicted by live pods
+};
+
+class Cache {
+ public:
+  Cache(std::shared_ptr<model::Names> names, model::Settings settings);
+
+  // --- the door in ---
+  Effect Apply(const api::Delta<api::Pod>& delta);
+  Effect Apply(const api::Delta<api::Node>& delta);
+  Effect Apply(const api::Delta<api::PodGroup>& delta);
+  Effect Apply(const api::Delta<api::Queue>& delta);
+  Effect Apply(const api::Delta<api::Quota>& delta);
+  Effect Apply(const api::Delta<api::NodeTopology>& delta);
+  Effect Apply(const api::Delta<api::Placement>& delta);
+  Effect Apply(const api::Delta<api::PriorityClass>& delta);
+
+  // Time passed: nodes NotReady (or gone) since `lost_before` lose what no pod holds there.
+  // Call before Apply with the time to stamp changes with.
+  void SetNow(WallTime now);
+  Effect MarkLostNodes(Duration lost_after);
+  // The next instant at which MarkLostNodes would change something.
+  std::optional<WallTime> NextLoss(Duration lost_after) const;
+
+  // --- snapshots ---
+  // Brings `snapshot` (only ever fed by this cache) up to date, undoing whatever a session left in it.
+  void UpdateSnapshot(model::Cluster& snapshot);
+
+  // --- commit ---
+  // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the round its
+  // number and opens its claims (Writing).
+  std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
+  // Groups whose members came after the group was last heard of: read them again before planning (F6).
+  struct StaleGroup {
+    std::string key, namespace_, name;
+    uint64_t sequence = 0;  // pass back to ConfirmGroup
+  };
+  std::vector<StaleGroup> TakeStaleGroups();
+  // `group` null: it isn't there.
+  Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
+
+  // --- claims: what the executor reports ---
+  void Acknowledge(uint64_t round);                            // Writing → Claimed
+  void MarkSending(uint64_t round, const std::string& uid);    // a binding is open
+  void Drop(uint64_t round, const std::string& uid);           // on proof only (F10)
+  void DropRound(uint64_t round);                              // refused, or voided: every entry not sending
+  // Is the entry still to be bound: pod alive, unbound, claim open, node Ready and schedulable?
+  bool MayBind(uint64_t round, const RoundEntry& entry) const;
+  bool ClaimOpen(uint64_t round, const std::string& uid) const;
+  // A binding that was acknowledged before the watch tells: the pod counts as bound from now on.
+  void NoteBound(const std::string& uid, const std::string& node, const std::string& quota);
+
+  // --- recovery: claims of a Placement that this process didn't write ---
+  std::shared_ptr<const api::Placement> FindPlacement(const std::string& key) const;
+  std::vector<std::shared_ptr<const api::Placement>> Placements() const;  // by creation, then key
+  // Does the entry still speak of a live, unbound pod, and of a quota and node that exist?
+  struct Adoption {
+    Round round;                    // entries that hold
+    std::vector<std::string> void_entries;  // "task: why"
+    bool any_bound = false;         // a member of the gang already runs
+    bool spent = false;             // nothing open is left: bound, gone, or not this group's
+  };
+  Adoption CheckPlacement(const api::Placement& placement) const;
+
+  // --- pictures ---
+  // Quotas whose status differs from the truth, in natural order of names; `max` at most.
+  std::vector<Picture> StalePictures(size_t max);
+  std::optional<Picture> PictureOf(const std::string& quota_name);
+
+  // A copy of the whole cluster, for diagnosis and tests.
+  model::Cluster Copy() const;
+  std::string Audit() const;
+
+ private:
+  struct GroupNews {
+    uint64_t member = 0, group = 0;  // sequence numbers of the last member's arrival and group's word
+  };
+  void Settle();  // Flush, and note quotas whose picture may be stale
+  std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;
+  std::string CheckRoom(const Round& round) const;
+  std::string CheckJob(const Round& round, const model::Cluster& seen) const;
+  bool PictureStale(model::QuotaId id) const;
+  Picture Paint(model::QuotaId id) const;
+  void OpenClaims(const Round& round, model::Claim::Phase phase);
+  void CloseClaims(const Round& round);
+
+  const std::shared_ptr<model::Names> names_;
+  const model::Settings settings_;
+  mutable std::mutex mutex_;
+  model::Cluster cluster_;
+  model::Touched changed_;  // since the last snapshot
+  WallTime now_{};
+  uint64_t next_round_ = 1, sequence_ = 0;
+  std::map<uint64_t, std::set<std::string>> rounds_;  // open rounds → UIDs of their open entries
+  std::map<std::string, GroupNews> news_;
+  std::set<std::string> stale_groups_;
+  std::map<std::string, std::shared_ptr<const api::NodeTopology>, std::less<>> topologies_;
+  std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;
+  std::map<std::string, WallTime> unready_since_;
+  std::set<model::QuotaId> picture_candidates_;
+};
+
+}  // namespace sky::cache

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quota.status is the picture for people: what it should say is painted from the ledgers, and whatever
+// differs from what the API shows is written, whoever caused it. Level-triggered, so nothing is ever lost.
+#include <algorithm>
+
+#include "base/natural.h"
+#include "cache/cache.h"
+
+namespace sky::cache {
+
+using model::QuotaId;
+using model::TaskId;
+
+Picture Cache::Paint(QuotaId id) const {
+  const model::Quota& quota = cluster_.quotas()[id];
+  Picture picture;
+  picture.quota = id;
+  picture.name = quota.name;
+  picture.uid = quota.object->metadata.uid;
+  picture.resource_version = quota.object->metadata.resource_version;
+  picture.observed_allocated = quota.object->status.allocated;
+  picture.observed_node = quota.object->status.node_name;
+  picture.status.phase = quota.node.valid() ? "QuotaBound" : "QuotaEmpty";
+  if (quota.node.valid()) picture.status.node_name = cluster_.nodes()[quota.node].name;
+  model::Resources listed;
+  for (const model::ResourceId name : quota.listed) listed.Set(name, quota.task_sum[name]);
+  picture.status.allocated = model::ToList(listed, names_->resources);
+  for (const TaskId task_id : quota.tasks) {
+    const model::Task& task = cluster_.tasks()[task_id];
+    api::QuotaTask& row = picture.status.tasks.emplace_back();
+    const api::ObjectMeta& meta = task.facts->meta();
+    row.namespace_ = meta.namespace_;
+    row.name = meta.name;
+    row.uid = meta.uid;
+    row.job = task.job.valid() && !cluster_.jobs()[task.job].single ? cluster_.jobs()[task.job].name : "";
+    row.role = task.facts->role;
+    if (task.facts->index && *task.facts->index <= INT32_MAX) row.index = static_cast<int32_t>(*task.facts->index);
+    model::Resources request = task.facts->request;
+    request.Set(model::ResourceNames::kPods, 0);
+    row.request = model::ToList(request, names_->resources);
+  }
+  std::sort(picture.status.tasks.begin(), picture.status.tasks.end(), [](const api::QuotaTask& a, const api::QuotaTask& b) {
+    if (a.namespace_ != b.namespace_) return a.namespace_ < b.namespace_;
+    if (a.name != b.name) return NaturalLess{}(a.name, b.name);
+    return a.uid < b.uid;
+  });
+  for (const TaskId task_id : quota.tasks)
+    picture.heals = picture.heals || (cluster_.tasks()[task_id].bound() && !picture.observed_node.empty() &&
+                                      picture.observed_node != picture.status.node_name);
+  return picture;
+}
+
+bool Cache::PictureStale(QuotaId id) const {
+  if (!cluster_.quotas().Live(id)) return false;
+  const model::Quota& quota = cluster_.quotas()[id];
+  // A split quota is an error that people must look at: left alone.
+  if (!quota.exists() || quota.deleting() || quota.split) return false;
+  const api::QuotaStatus& have = quota.object->status;
+  const api::QuotaStatus want = Paint(id).status;
+  const bool same_phase = have.phase == want.phase || (have.phase.empty() && want.phase == "QuotaEmpty");
+  return !(same_phase && have.node_name == want.node_name && have.allocated == want.allocated && have.tasks == want.tasks);
+}
+
+std::vector<Picture> Cache::StalePictures(size_t max) {
+  const std::lock_guard lock(mutex_);
+  Settle();
+  std::vector<QuotaId> stale;
+  for (auto at = picture_candidates_.begin(); at != picture_candidates_.end();) {
+    if (PictureStale(*at)) {
+      stale.push_back(*at++);
+    } else {
+      at = picture_candidates_.erase(at);
+    }
+  }
+  std::sort(stale.begin(), stale.end(), [&](QuotaId a, QuotaId b) {
+    return NaturalLess{}(cluster_.quotas()[a].name, cluster_.quotas()[b].name);
+  });
+  if (stale.size() > max) stale.resize(max);
+  std::vector<Picture> pictures;
+  for (const QuotaId id : stale) pictures.push_back(Paint(id));
+  return pictures;
+}
+
+std::optional<Picture> Cache::PictureOf(const std::string& quota_name) {
+  const std::lock_guard lock(mutex_);
+  Settle();
+  const QuotaId id = cluster_.quotas().Find(quota_name);
+  if (!id.valid() || !cluster_.quotas()[id].exists()) return std::nullopt;
+  return Paint(id);
+}
+
+}  // namespace sky::cache

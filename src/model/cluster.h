@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole cluster as rows and ledgers. The cache owns one that follows the API; a Snapshot is another
+// that is brought up to date row by row. Facts change through the calls below; everything derived is
+// recounted from them by Flush(), for touched rows only, so a ledger can't drift: it equals a recount by
+// construction, and undoing a fact undoes its consequences bit for bit. Not thread-safe; the cache locks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/entities.h"
+#include "model/interner.h"
+#include "model/table.h"
+#include "model/task.h"
+
+namespace sky::model {
+
+// Shared by all copies of a cluster: ids mean the same everywhere.
+struct Names {
+  ResourceNames resources;
+  Interner<SpecTag> specs;
+  Interner<ZoneTag> zones;
+  Interner<ClassTag> classes;
+};
+
+// Nodes of one zone and one spec code, in physical order. An invalid zone: all nodes of that spec code.
+struct CellKey {
+  ZoneId zone;
+  SpecId spec;
+  auto operator<=>(const CellKey&) const = default;
+};
+using Cells = std::map<CellKey, std::vector<NodeId>>;
+
+// Rows that changed since somebody last asked, by kind, unsorted and possibly repeated.
+struct Touched {
+  std::vector<TaskId> tasks;
+  std::vector<JobId> jobs;
+  std::vector<QueueId> queues;
+  std::vector<QuotaId> quotas;
+  std::vector<NodeId> nodes;
+  bool empty() const {
+    return tasks.empty() && jobs.empty() && queues.empty() && quotas.empty() && nodes.empty();
+  }
+};
+
+struct PriorityClasses {
+  std::map<std::string, int32_t, std::less<>> values;
+  std::map<std::string, int32_t, std::less<>> global_defaults;  // the greatest name wins, as the API has one
+};
+
+class Cluster {
+ public:
+  explicit Cluster(std::shared_ptr<Names> names) : names_(std::move(names)) {}
+
+  Names& names() const { return *names_; }
+  const Table<TaskId, Task>& tasks() const { return tasks_; }
+  const Table<JobId, Job>& jobs() const { return jobs_; }
+  const Table<QueueId, Queue>& queues() const { return queues_; }
+  const Table<QuotaId, Quota>& quotas() const { return quotas_; }
+  const Table<NodeId, Node>& nodes() const { return nodes_; }
+  const Cells& cells() const { return cells_; }
+
+  // --- facts from the API (the cache calls these) ---
+  void SetPod(std::shared_ptr<const PodFacts> facts);
+  void RemovePod(std::string_view uid);
+  void SetPodGroup(std::shared_ptr<const api::PodGroup> object);
+  void RemovePodGroup(std::string_view key);
+  void SetQueue(std::shared_ptr<const api::Queue> object);
+  void RemoveQueue(std::string_view name);
+  void SetQuota(std::shared_ptr<const api::Quota> object, const Settings& settings);
+  void RemoveQuota(std::string_view name);
+  void SetNode(std::shared_ptr<const api::Node> object, const Settings& settings);
+  void RemoveNode(std::string_view name);
+  // Both invalid: the node has no topology.
+  void SetNodeZones(std::string_view node, ZoneId roce, ZoneId ib);
+  void SetNodeLost(NodeId node, bool lost);
+  // An absent value: the class is gone.
+  void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
+
+  // --- facts of ours (session and cache) ---
+  void SetClaim(TaskId task, const Claim& claim);
+  void PlanQuota(QuotaId quota, NodeId node);  // an invalid node: no longer planned
+
+  // Recounts what the facts since the last call touch. Cheap when nothing changed.
+  void Flush();
+
+  // Makes the rows that `changed` names, and those that were touched here, equal to `other`'s.
+  void CopyFrom(const Cluster& other, const Touched& changed);
+  Touched TakeTouched();
+  void ReleaseFreed();
+
+  // May jobs of `queue` use `quota`?
+  bool MayUse(QueueId queue, const Quota& quota) const;
+  // Everything derived, as sorted text: equal clusters give equal dumps.
+  std::string Dump() const;
+  // Recounts every row from the facts and compares; "" or the first difference. For tests, debug builds
+  // and the lab.
+  std::string Audit() const;
+
+ private:
+  Task& Mutable(TaskId id);
+  Quota& Mutable(QuotaId id);
+  Node& Mutable(NodeId id);
+  Job& Mutable(JobId id);
+  Queue& Mutable(QueueId id);
+  // Something that the row's derived members depend on changed.
+  void Dirty(QuotaId id);
+  void Dirty(NodeId id);
+  void Dirty(JobId id);
+
+  NodeId RefNode(std::string_view name);
+  void UnrefNode(NodeId id);
+  QueueId RefQueue(std::string_view name);
+  void UnrefQueue(QueueId id);
+  void FreeIfUnused(NodeId id);
+  void FreeIfUnused(QuotaId id);
+  void FreeIfUnused(JobId id);
+  void FreeIfUnused(QueueId id);
+
+  void Detach(TaskId id);  // from its job, node and quota
+  void Attach(TaskId id);
+  void AssignQueue(JobId id, std::string_view queue_name);
+  void LeaveCells(NodeId id, const Node& row);
+  void EnterCells(NodeId id);
+  void MoveInCells(NodeId id, const Node& before);
+
+  struct Votes;
+  Votes CountVotes(const Quota& quota) const;
+  NodeId DecideNode(const Quota& quota, const Votes& votes) const;
+  bool Authorised(const Task& task, const Quota& quota) const;
+  bool Counts(const Task& task, const Quota& quota, NodeId node) const;
+  void Recount(QuotaId id);
+  void Recount(NodeId id);
+  void Recount(JobId id);
+  void RecountState(TaskId id);
+
+  std::shared_ptr<Names> names_;
+  Table<TaskId, Task> tasks_;
+  Table<JobId, Job> jobs_;
+  Table<QueueId, Queue> queues_;
+  Table<QuotaId, Quota> quotas_;
+  Table<NodeId, Node> nodes_;
+  Cells cells_;
+  PriorityClasses priority_classes_;
+  uint64_t static_generation_ = 0;
+  Touched touched_;
+  std::vector<QuotaId> dirty_quotas_;
+  std::vector<NodeId> dirty_nodes_;
+  std::vector<JobId> dirty_jobs_;
+};
+
+}  // namespace sky::model

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+// The facts: what objects say and what we decided. Each call links rows, marks what must be recounted, and
+// frees rows that nothing names any more.
+#include <algorithm>
+
+#include "api/json.h"
+#include "api/validate.h"
+#include "base/natural.h"
+#include "model/cluster.h"
+#include "model/facts.h"
+
+namespace sky::model {
+namespace {
+
+bool NodeReady(const api::Node& node) {
+  const api::Condition* ready = node.FindCondition("Ready");
+  return ready != nullptr && ready->status == "True";
+}
+
+// All that a NodeStatic predicate may read of a node.
+bool SameStatics(const api::Node& a, const api::Node& b) {
+  return a.metadata.labels == b.metadata.labels && a.spec == b.spec && NodeReady(a) == NodeReady(b);
+}
+
+// The rows that a pod is linked to follow from these alone.
+bool SameLinks(const PodFacts& a, const PodFacts& b) {
+  return a.job_key == b.job_key && a.node_name == b.node_name && a.quota_name == b.quota_name &&
+         a.terminal == b.terminal && a.grouping == b.grouping;
+}
+
+std::vector<CellKey> CellsOf(const Node& node) {
+  std::vector<CellKey> cells;
+  if (!node.live || !node.object) return cells;
+  cells.push_back({ZoneId{}, node.spec});
+  if (node.zone_roce.valid()) cells.push_back({node.zone_roce, node.spec});
+  if (node.zone_ib.valid() && node.zone_ib != node.zone_roce) cells.push_back({node.zone_ib, node.spec});
+  return cells;
+}
+
+bool SamePlace(const Node& a, const Node& b) {
+  return a.index == b.index && a.name == b.name && CellsOf(a) == CellsOf(b);
+}
+
+}  // namespace
+
+Task& Cluster::Mutable(TaskId id) { return touched_.tasks.push_back(id), tasks_[id]; }
+Quota& Cluster::Mutable(QuotaId id) { return touched_.quotas.push_back(id), quotas_[id]; }
+Node& Cluster::Mutable(NodeId id) { return touched_.nodes.push_back(id), nodes_[id]; }
+Job& Cluster::Mutable(JobId id) { return touched_.jobs.push_back(id), jobs_[id]; }
+Queue& Cluster::Mutable(QueueId id) { return touched_.queues.push_back(id), queues_[id]; }
+void Cluster::Dirty(QuotaId id) { dirty_quotas_.push_back(id); }
+void Cluster::Dirty(NodeId id) { dirty_nodes_.push_back(id); }
+void Cluster::Dirty(JobId id) { dirty_jobs_.push_back(id); }
+
+NodeId Cluster::RefNode(std::string_view name) {
+  const NodeId id = nodes_.FindOrAdd(name);
+  ++Mutable(id).refs;
+  return id;
+}
+
+void Cluster::UnrefNode(NodeId id) {
+  if (!id.valid()) return;
+  --Mutable(id).refs;
+  FreeIfUnused(id);
+}
+
+QueueId Cluster::RefQueue(std::string_view name) {
+  const QueueId id = queues_.FindOrAdd(name);
+  ++Mutable(id).refs;
+  return id;
+}
+
+void Cluster::UnrefQueue(QueueId id) {
+  if (!id.valid()) return;
+  --Mutable(id).refs;
+  FreeIfUnused(id);
+}
+
+void Cluster::FreeIfUnused(NodeId id) {
+  const Node& node = nodes_[id];
+  if (!node.live || node.object || node.refs > 0 || !node.tasks.empty() || !node.quotas.empty() ||
+      !node.planned_quotas.empty())
+    return;
+  touched_.nodes.push_back(id);
+  nodes_.Free(id);
+}
+
+void Cluster::FreeIfUnused(QuotaId id) {
+  const Quota& quota = quotas_[id];
+  if (!quota.live || quota.object || !quota.users.empty()) return;
+  if (quota.node.valid()) {
+    EraseSorted(Mutable(quota.node).quotas, id);
+    Dirty(quota.node);
+  }
+  touched_.quotas.push_back(id);
+  quotas_.Free(id);
+}
+
+void Cluster::FreeIfUnused(JobId id) {
+  const Job& job = jobs_[id];
+  if (!job.live || job.object || !job.members.empty()) return;
+  const QueueId queue = job.queue;
+  touched_.jobs.push_back(id);
+  jobs_.Free(id);
+  UnrefQueue(queue);
+}
+
+void Cluster::FreeIfUnused(QueueId id) {
+  const Queue& queue = queues_[id];
+  if (!queue.live || queue.object || queue.refs > 0) return;
+  touched_.queues.push_back(id);
+  queues_.Free(id);
+}
+
+void Cluster::Detach(TaskId id) {
+  Task& task = Mutable(id);
+  const JobId job = std::exchange(task.job, JobId{});
+  const NodeId node = std::exchange(task.node, NodeId{});
+  const QuotaId quota = std::exchange(task.quota, QuotaId{});
+  if (job.valid()) {
+    EraseSorted(Mutable(job).members, id);
+    Dirty(job);
+    FreeIfUnused(job);
+  }
+  if (node.valid()) {
+    EraseSorted(Mutable(node).tasks, id);
+    Dirty(node);
+    FreeIfUnused(node);
+  }
+  if (quota.valid()) {
+    EraseSorted(Mutable(quota).users, id);
+    Dirty(quota);
+    FreeIfUnused(quota);
+  }
+}
+
+void Cluster::Attach(TaskId id) {
+  Task& task = Mutable(id);
+  const PodFacts& facts = *task.facts;
+  if (!facts.job_key.empty()) {
+    task.job = jobs_.FindOrAdd(facts.job_key);
+    Job& job = Mutable(task.job);
+    InsertSorted(job.members, id);
+    if (facts.grouping == Grouping::kSingle) {
+      job.single = true;
+      job.notes = ReadJobNotes(facts.meta());
+      if (!job.queue.valid()) AssignQueue(task.job, "default");
+    }
+    Dirty(task.job);
+  }
+  if (!facts.node_name.empty() && !facts.terminal) {
+    task.node = nodes_.FindOrAdd(facts.node_name);
+    InsertSorted(Mutable(task.node).tasks, id);
+    Dirty(task.node);
+    // The claim was for this: the pod is the record from now on.
+    if (task.claim.open()) SetClaim(id, Claim{});
+    if (!facts.quota_name.empty()) {
+      task.quota = quotas_.FindOrAdd(facts.quota_name);
+      InsertSorted(Mutable(task.quota).users, id);
+      Dirty(task.quota);
+    }
+  } else if (task.claim.open() && (facts.deleting || facts.terminal || !task.job.valid())) {
+    SetClaim(id, Claim{});
+  }
+}
+
+void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
+  const std::string& uid = facts->meta().uid;
+  // A finished pod that nobody counts as a member is of no interest: it must cost nothing.
+  if (facts->terminal && facts->job_key.empty()) return RemovePod(uid);
+  TaskId id = tasks_.Find(uid);
+  const bool known = id.valid();
+  if (!known) id = tasks_.FindOrAdd(uid);
+  const auto before = std::exchange(Mutable(id).facts, std::move(facts));
+  if (known && SameLinks(*before, *tasks_[id].facts)) {
+    const Task& task = tasks_[id];
+    if (task.job.valid()) Dirty(task.job);
+    if (task.node.valid()) Dirty(task.node);
+    if (task.quota.valid()) Dirty(task.quota);
+    if (task.facts->deleting && !task.node.valid()) SetClaim(id, Claim{});
+  } else {
+    if (known) Detach(id);
+    Attach(id);
+  }
+  RecountState(id);
+}
+
+void Cluster::RemovePod(std::string_view uid) {
+  const TaskId id = tasks_.Find(uid);
+  if (!id.valid()) return;
+  SetClaim(id, Claim{});
+  Detach(id);
+  touched_.tasks.push_back(id);
+  tasks_.Free(id);
+}
+
+void Cluster::AssignQueue(JobId id, std::string_view queue_name) {
+  Job& job = Mutable(id);
+  const QueueId before = job.queue;
+  job.queue_name = queue_name.empty() ? "default" : std::string(queue_name);
+  jobs_[id].queue = RefQueue(job.queue_name);
+  if (before != jobs_[id].queue)
+    for (const TaskId member : jobs_[id].members)
+      if (const QuotaId quota = tasks_[member].used_quota(); quota.valid()) Dirty(quota);
+  UnrefQueue(before);
+}
+
+void Cluster::SetPodGroup(std::shared_ptr<const api::PodGroup> object) {
+  const JobId id = jobs_.FindOrAdd(object->metadata.Key());
+  Job& job = Mutable(id);
+  job.invalid = api::Describe(api::Validate(*object));
+  job.notes = ReadJobNotes(object->metadata);
+  job.object = std::move(object);
+  AssignQueue(id, job.object->spec.queue);
+  Dirty(id);
+}
+
+void Cluster::RemovePodGroup(std::string_view key) {
+  const JobId id = jobs_.Find(key);
+  if (!id.valid()) return;
+  Job& job = Mutable(id);
+  job.object = nullptr;
+  job.invalid.clear();
+  Dirty(id);
+  FreeIfUnused(id);
+}
+
+void Cluster::SetQueue(std::shared_ptr<const api::Queue> object) {
+  const QueueId id = queues_.FindOrAdd(object->metadata.name);
+  Queue& queue = Mutable(id);
+  queue.invalid = api::Describe(api::Validate(*object));
+  queue.object = std::move(object);
+}
+
+void Cluster::RemoveQueue(std::string_view name) {
+  const QueueId id = queues_.Find(name);
+  if (!id.valid()) return;
+  Mutable(id).object = nullptr;
+  FreeIfUnused(id);
+}
+
+void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings& settings) {
+  const QuotaId id = quotas_.FindOrAdd(object->metadata.name);
+  const api::QuotaSpec& spec = object->spec;
+  std::vector<QueueId> queues;
+  for (const std::string& name : spec.shared_queues) InsertSorted(queues, RefQueue(name));
+  if (!spec.queue_name.empty()) InsertSorted(queues, RefQueue(spec.queue_name));
+  const NodeId status_node = object->status.node_name.empty() ? NodeId{} : RefNode(object->status.node_name);
+
+  Quota& quota = Mutable(id);
+  const std::vector<QueueId> old_queues = std::exchange(quota.queues, queues);
+  const NodeId old_status = std::exchange(quota.status_node, status_node);
+  const auto old_object = std::exchange(quota.object, std::move(object));
+  quota.invalid = api::Describe(api::Validate(*quota.object));
+  quota.request = FromList(spec.request, names_->resources);
+  quota.shadow = FromList(quota.object->status.shadow_resource, names_->resources);
+  quota.listed.clear();
+  for (const auto& entry : spec.request) InsertSorted(quota.listed, names_->resources.Intern(entry.first));
+  quota.spec = SpecOf(spec.node_selector, settings, *names_);
+  api::QuotaSpec read = spec;
+  read.static_bind_node.clear();
+  api::Quota same;
+  same.metadata.labels = quota.object->metadata.labels;
+  same.spec = std::move(read);
+  quota.quota_class = names_->classes.Intern(api::Encode(same));
+
+  for (const QueueId queue : old_queues) EraseSorted(Mutable(queue).quotas, id);
+  for (const QueueId queue : queues) InsertSorted(Mutable(queue).quotas, id);
+  // One reference a mention: the old object's mentions go after the new one's came.
+  if (old_object) {
+    for (const std::string& name : old_object->spec.shared_queues) UnrefQueue(queues_.Find(name));
+    if (!old_object->spec.queue_name.empty()) UnrefQueue(queues_.Find(old_object->spec.queue_name));
+  }
+  UnrefNode(old_status);
+  Dirty(id);
+}
+
+void Cluster::RemoveQuota(std::string_view name) {
+  const QuotaId id = quotas_.Find(name);
+  if (!id.valid() || !quotas_[id].object) return;
+  Quota& quota = Mutable(id);
+  const auto object = std::exchange(quota.object, nullptr);
+  for (const QueueId queue : std::exchange(quota.queues, {})) EraseSorted(Mutable(queue).quotas, id);
+  const NodeId status_node = std::exchange(quota.status_node, NodeId{});
+  quota.request = quota.shadow = Resources{};
+  quota.listed.clear();
+  quota.invalid.clear();
+  for (const std::string& queue : object->spec.shared_queues) UnrefQueue(queues_.Find(queue));
+  if (!object->spec.queue_name.empty()) UnrefQueue(queues_.Find(object->spec.queue_name));
+  UnrefNode(status_node);
+  Dirty(id);
+}
+
+void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& settings) {
+  const NodeId id = nodes_.FindOrAdd(object->metadata.name);
+  Node& node = Mutable(id);
+  const Node before = node;
+  if (!node.object || !SameStatics(*node.object, *object)) node.static_generation = ++static_generation_;
+  node.object = std::move(object);
+  node.allocatable = FromList(node.object->status.allocatable, names_->resources);
+  node.ready = NodeReady(*node.object);
+  node.unschedulable = node.object->spec.unschedulable;
+  node.spec = SpecOf(node.object->metadata.labels, settings, *names_);
+  node.problem.clear();
+  node.index = NodeIndexOf(node.object->metadata, &node.problem);
+  MoveInCells(id, before);
+  Dirty(id);
+}
+
+void Cluster::RemoveNode(std::string_view name) {
+  const NodeId id = nodes_.Find(name);
+  if (!id.valid()) return;
+  Node& node = Mutable(id);
+  const Node before = node;
+  node.object = nullptr;
+  node.allocatable = Resources{};
+  node.ready = false;
+  node.static_generation = ++static_generation_;
+  MoveInCells(id, before);
+  Dirty(id);
+  FreeIfUnused(id);
+}
+
+void Cluster::SetNodeZones(std::string_view name, ZoneId roce, ZoneId ib) {
+  const bool any = roce.valid() || ib.valid();
+  NodeId id = nodes_.Find(name);
+  if (!id.valid() && !any) return;
+  if (!id.valid()) id = nodes_.FindOrAdd(name);
+  Node& node = Mutable(id);
+  const Node before = node;
+  const bool had = node.zone_roce.valid() || node.zone_ib.valid();
+  node.zone_roce = roce;
+  node.zone_ib = ib;
+  node.refs += static_cast<int>(any) - static_cast<int>(had);
+  node.static_generation = ++static_generation_;
+  MoveInCells(id, before);
+  FreeIfUnused(id);
+}
+
+void Cluster::SetNodeLost(NodeId id, bool lost) {
+  if (!nodes_.Live(id) || nodes_[id].lost == lost) return;
+  Mutable(id).lost = lost;
+  for (const QuotaId quota : nodes_[id].quotas) Dirty(quota);
+  // Statuses that name it hold again when it is back.
+  for (size_t i = 0; i < quotas_.size() && !lost; ++i)
+    if (quotas_[QuotaId(i)].live && quotas_[QuotaId(i)].status_node == id) Dirty(QuotaId(i));
+}
+
+void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default) {
+  const std::string key(name);
+  priority_classes_.values.erase(key);
+  priority_classes_.global_defaults.erase(key);
+  if (value) priority_classes_.values.emplace(key, *value);
+  if (value && global_default) priority_classes_.global_defaults.emplace(key, *value);
+  // A class is rarely touched and may concern any job.
+  for (size_t i = 0; i < jobs_.size(); ++i)
+    if (jobs_[JobId(i)].live) Dirty(JobId(i));
+}
+
+void Cluster::SetClaim(TaskId id, const Claim& claim) {
+  Task& task = Mutable(id);
+  const Claim before = std::exchange(task.claim, claim);
+  if (before == claim) return;
+  if (before.quota.valid() && before.quota != claim.quota) {
+    EraseSorted(Mutable(before.quota).users, id);
+    Dirty(before.quota);
+  }
+  if (claim.quota.valid()) {
+    InsertSorted(Mutable(claim.quota).users, id);
+    Dirty(claim.quota);
+  }
+  if (task.job.valid()) Dirty(task.job);
+  RecountState(id);
+  if (before.quota.valid() && before.quota != claim.quota) FreeIfUnused(before.quota);
+}
+
+void Cluster::PlanQuota(QuotaId id, NodeId node) {
+  Quota& quota = Mutable(id);
+  const NodeId before = std::exchange(quota.planned, node);
+  if (before.valid()) {
+    EraseSorted(Mutable(before).planned_quotas, id);
+    Dirty(before);
+  }
+  if (node.valid()) {
+    InsertSorted(Mutable(node).planned_quotas, id);
+    Dirty(node);
+  }
+}
+
+void Cluster::LeaveCells(NodeId id, const Node& row) {
+  for (const CellKey& key : CellsOf(row)) {
+    const auto cell = cells_.find(key);
+    cell->second.erase(std::find(cell->second.begin(), cell->second.end(), id));
+    if (cell->second.empty()) cells_.erase(cell);
+  }
+}
+
+void Cluster::EnterCells(NodeId id) {
+  const auto physical = [&](NodeId a, NodeId b) {
+    const Node& x = nodes_[a];
+    const Node& y = nodes_[b];
+    if (x.index != y.index) return x.index < y.index;
+    return NaturalLess{}(x.name, y.name);
+  };
+  for (const CellKey& key : CellsOf(nodes_[id])) {
+    auto& nodes = cells_[key];
+    nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), id, physical), id);
+  }
+}
+
+void Cluster::MoveInCells(NodeId id, const Node& before) {
+  if (SamePlace(before, nodes_[id])) return;
+  LeaveCells(id, before);
+  EnterCells(id);
+}
+
+void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
+  Touched mine = TakeTouched();
+  const auto copy = [](auto& ids, const auto& theirs, auto& table, const auto& from) {
+    ids.insert(ids.end(), theirs.begin(), theirs.end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    for (const auto id : ids)
+      if (id.index() < from.size()) table.CopyRow(id, from);
+  };
+  copy(mine.tasks, changed.tasks, tasks_, other.tasks_);
+  copy(mine.jobs, changed.jobs, jobs_, other.jobs_);
+  copy(mine.queues, changed.queues, queues_, other.queues_);
+  copy(mine.quotas, changed.quotas, quotas_, other.quotas_);
+  mine.nodes.insert(mine.nodes.end(), changed.nodes.begin(), changed.nodes.end());
+  std::sort(mine.nodes.begin(), mine.nodes.end());
+  mine.nodes.erase(std::unique(mine.nodes.begin(), mine.nodes.end()), mine.nodes.end());
+  std::vector<std::pair<NodeId, Node>> before;
+  for (const NodeId id : mine.nodes) {
+    if (id.index() >= other.nodes_.size()) continue;
+    before.emplace_back(id, id.index() < nodes_.size() ? nodes_[id] : Node{});
+    nodes_.CopyRow(id, other.nodes_);
+  }
+  // All leave before any enters: the order inside a cell is compared by the new rows.
+  std::erase_if(before, [&](const auto& change) { return SamePlace(change.second, nodes_[change.first]); });
+  for (const auto& [id, row] : before) LeaveCells(id, row);
+  for (const auto& [id, row] : before) EnterCells(id);
+  priority_classes_ = other.priority_classes_;
+  static_generation_ = other.static_generation_;
+}
+
+Touched Cluster::TakeTouched() { return std::exchange(touched_, Touched{}); }
+
+void Cluster::ReleaseFreed() {
+  tasks_.ReleaseFreed();
+  jobs_.ReleaseFreed();
+  queues_.ReleaseFreed();
+  quotas_.ReleaseFreed();
+  nodes_.ReleaseFreed();
+}
+
+}  // namespace sky::model

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from the facts. A quota's node: its live pods say, else our open claims, else a pod that is
+// still leaving, else its status. From that the ledgers of its node, then the counts of jobs.
+#include <algorithm>
+
+#include "base/natural.h"
+#include "model/cluster.h"
+
+namespace sky::model {
+namespace {
+
+template <class Id>
+std::vector<Id> TakeUnique(std::vector<Id>& dirty) {
+  std::vector<Id> ids = std::exchange(dirty, {});
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+// launcher, chief and master come first, as their frameworks count them.
+int RoleRank(const Job& job, const std::string& role) {
+  const auto& order = job.notes.task_order;
+  if (const auto found = std::find(order.begin(), order.end(), role); found != order.end())
+    return static_cast<int>(found - order.begin());
+  if (role == "launcher" || role == "chief" || role == "master") return 10'000;
+  return 20'000;
+}
+
+}  // namespace
+
+struct Cluster::Votes {
+  NodeId node;            // where its live pods are
+  bool split = false;     // on more than one node
+  NodeId claimed;         // where our open claims want it
+  NodeId leaving;         // where a terminating pod still holds its room
+};
+
+bool Cluster::MayUse(QueueId queue, const Quota& quota) const {
+  return std::binary_search(quota.queues.begin(), quota.queues.end(), queue);
+}
+
+Cluster::Votes Cluster::CountVotes(const Quota& quota) const {
+  Votes votes;
+  for (const TaskId id : quota.users) {
+    const Task& task = tasks_[id];
+    if (task.claim.open()) {
+      if (task.claim.node.valid() && !votes.claimed.valid()) votes.claimed = task.claim.node;
+      continue;
+    }
+    if (!task.holds_room() || !Authorised(task, quota)) continue;
+    if (task.facts->deleting) {
+      votes.leaving = task.node;
+    } else {
+      votes.split = votes.split || (votes.node.valid() && votes.node != task.node);
+      if (!votes.node.valid()) votes.node = task.node;
+    }
+  }
+  return votes;
+}
+
+bool Cluster::Authorised(const Task& task, const Quota& quota) const {
+  if (!task.job.valid()) return false;
+  // A deleted quota, or a group that was never seen, can't say no: its pods stay counted together.
+  const QueueId queue = jobs_[task.job].queue;
+  return !quota.exists() || !queue.valid() || MayUse(queue, quota);
+}
+
+NodeId Cluster::DecideNode(const Quota& quota, const Votes& votes) const {
+  if (votes.split) return quota.status_node;
+  if (votes.node.valid()) return votes.node;
+  if (votes.claimed.valid()) return votes.claimed;
+  if (votes.leaving.valid()) return votes.leaving;
+  if (!quota.status_node.valid() || !quota.exists()) return {};
+  // A status that names tasks which are gone is a picture of the past, not a binding; one without tasks
+  // was set by another hand (static binding), and holds while its node does.
+  const api::QuotaStatus& status = quota.object->status;
+  if (!status.tasks.empty() || nodes_[quota.status_node].lost) return {};
+  return quota.status_node;
+}
+
+bool Cluster::Counts(const Task& task, const Quota& quota, NodeId node) const {
+  if (task.claim.open()) return true;
+  return node.valid() && task.node == node && task.holds_room() && Authorised(task, quota);
+}
+
+void Cluster::Recount(QuotaId id) {
+  if (!quotas_.Live(id)) return;
+  const Votes votes = CountVotes(quotas_[id]);
+  const NodeId before = quotas_[id].node;
+  const NodeId node = DecideNode(quotas_[id], votes);
+  Quota& quota = Mutable(id);
+  quota.split = votes.split;
+  quota.node = node;
+  quota.tasks.clear();
+  quota.task_sum = Resources{};
+  for (const TaskId user : quota.users) {
+    if (tasks_[user].node.valid()) Dirty(tasks_[user].node);  // an orphan there, or no longer one
+    if (!Counts(tasks_[user], quota, node)) continue;
+    quota.tasks.push_back(user);
+    quota.task_sum += tasks_[user].facts->request;
+  }
+  quota.charge = Resources::Max(quota.request, quota.task_sum);
+  if (before != node && before.valid()) EraseSorted(Mutable(before).quotas, id);
+  if (before != node && node.valid()) InsertSorted(Mutable(node).quotas, id);
+  for (const NodeId concerned : {before, node, quota.planned})
+    if (concerned.valid()) Dirty(concerned);
+  if (before.valid() && before != node) FreeIfUnused(before);
+}
+
+void Cluster::Recount(NodeId id) {
+  if (!nodes_.Live(id)) return;
+  Node& node = Mutable(id);
+  node.used = node.releasing = node.quota_requests = node.committed = Resources{};
+  for (const TaskId task_id : node.tasks) {
+    const Task& task = tasks_[task_id];
+    node.used += task.facts->request;
+    if (task.facts->deleting) node.releasing += task.facts->request;
+    const bool counted = task.quota.valid() && quotas_[task.quota].node == id &&
+                         std::binary_search(quotas_[task.quota].tasks.begin(), quotas_[task.quota].tasks.end(), task_id);
+    if (!counted) node.committed += task.facts->request;
+  }
+  for (const QuotaId quota : node.quotas) {
+    node.quota_requests += quotas_[quota].request;
+    node.committed += quotas_[quota].charge;
+  }
+  for (const QuotaId quota : node.planned_quotas)
+    if (quotas_[quota].node != id) node.committed += quotas_[quota].charge;
+}
+
+void Cluster::Recount(JobId id) {
+  if (!jobs_.Live(id)) return;
+  Job& job = Mutable(id);
+  job.ranked.clear();
+  job.ready = job.placeable = 0;
+  job.needs_rdma = job.started = false;
+  int32_t highest = INT32_MIN;
+  for (const TaskId member : job.members) {
+    const Task& task = tasks_[member];
+    const bool succeeded = task.state == TaskState::kSucceeded;
+    if (task.facts->terminal || task.facts->deleting) {
+      job.ready += succeeded ? 1 : 0;
+      job.started = job.started || succeeded;
+      continue;
+    }
+    job.ranked.push_back(member);
+    const bool placed = task.bound() || task.claim.open();
+    job.ready += placed ? 1 : 0;
+    job.started = job.started || placed;
+    job.placeable += task.placeable() ? 1 : 0;
+    job.needs_rdma = job.needs_rdma || task.facts->needs_rdma;
+    highest = std::max(highest, task.facts->priority);
+  }
+  std::sort(job.ranked.begin(), job.ranked.end(), [&](TaskId a, TaskId b) {
+    const PodFacts& x = *tasks_[a].facts;
+    const PodFacts& y = *tasks_[b].facts;
+    if (x.role != y.role) {
+      const int rank_x = RoleRank(job, x.role), rank_y = RoleRank(job, y.role);
+      return rank_x != rank_y ? rank_x < rank_y : NaturalLess{}(x.role, y.role);
+    }
+    const int64_t index_x = x.index.value_or(INT64_MAX), index_y = y.index.value_or(INT64_MAX);
+    if (index_x != index_y) return index_x < index_y;
+    if (x.meta().name != y.meta().name) return NaturalLess{}(x.meta().name, y.meta().name);
+    return x.meta().uid < y.meta().uid;
+  });
+  job.needed = 1;
+  job.priority = highest == INT32_MIN ? 0 : highest;
+  job.priority_class_missing = false;
+  if (!job.object) return;
+  int64_t roles = 0;
+  for (const auto& [role, least] : job.object->spec.min_task_member) roles += least;
+  job.needed = static_cast<int32_t>(std::clamp<int64_t>(std::max<int64_t>(job.object->spec.min_member, roles), 1, INT32_MAX));
+  const std::string& wanted = job.object->spec.priority_class_name;
+  if (wanted.empty()) return;
+  const auto found = priority_classes_.values.find(wanted);
+  job.priority_class_missing = found == priority_classes_.values.end();
+  job.priority = job.priority_class_missing ? 0 : found->second;
+}
+
+void Cluster::RecountState(TaskId id) {
+  Task& task = tasks_[id];
+  const PodFacts& facts = *task.facts;
+  const std::string& phase = facts.pod->status.phase;
+  TaskState state = TaskState::kPending;
+  if (facts.terminal) {
+    state = phase == "Succeeded" ? TaskState::kSucceeded : TaskState::kFailed;
+  } else if (facts.deleting) {
+    state = TaskState::kReleasing;
+  } else if (!facts.node_name.empty()) {
+    state = phase == "Running" ? TaskState::kRunning : phase == "Unknown" ? TaskState::kUnknown : TaskState::kBound;
+  } else if (task.claim.open()) {
+    switch (task.claim.phase) {
+      case Claim::Phase::kToQuota: state = TaskState::kAllocatedToQuota; break;
+      case Claim::Phase::kSending: state = TaskState::kBinding; break;
+      default: state = TaskState::kAllocated; break;
+    }
+  } else if (facts.gated) {
+    state = TaskState::kGated;
+  }
+  task.state = state;
+}
+
+void Cluster::Flush() {
+  while (!dirty_quotas_.empty())
+    for (const QuotaId id : TakeUnique(dirty_quotas_)) Recount(id);
+  while (!dirty_nodes_.empty())
+    for (const NodeId id : TakeUnique(dirty_nodes_)) Recount(id);
+  for (const JobId id : TakeUnique(dirty_jobs_)) Recount(id);
+}
+
+}  // namespace sky::model

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Job, Queue, Quota and Node with its two ledgers. A row exists as soon as anything names it (a pod may
+// come before its PodGroup, a quota before its node); `object` is null until the thing itself is seen.
+// Members under "derived" are recounted from the facts by Cluster::Flush and never edited in place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core.h"
+#include "api/crds.h"
+#include "model/resources.h"
+#include "model/types.h"
+#include "model/verdict.h"
+
+namespace sky::model {
+
+enum class TopologyMode : uint8_t { kAuto, kStrict, kOff };  // auto: on when a task asks RDMA
+
+// What a PodGroup's annotations (a job of one: its pod's) say.
+struct JobNotes {
+  TopologyMode topology = TopologyMode::kAuto;
+  bool pack = false;
+  std::optional<int64_t> max_zones;
+  std::vector<std::string> task_order;
+  std::string affinity_key;
+  std::string problem;
+};
+
+struct Job {
+  std::string name;  // "ns/group", or "pod:ns/name" for a job of one
+  bool live = false;
+  bool single = false;
+  std::shared_ptr<const api::PodGroup> object;  // null: not seen, or a job of one
+  std::string invalid;   // what Validate says of the object; "" when it is well formed
+  std::string queue_name;  // the last known one; "" while no PodGroup was ever seen
+  QueueId queue;
+  JobNotes notes;
+  std::vector<TaskId> members;  // by id
+
+  // derived
+  std::vector<TaskId> ranked;  // members that aren't terminal or leaving, by role order, rank, natural name
+  int32_t priority = 0;
+  bool priority_class_missing = false;
+  int32_t needed = 1;    // max(minMember, Σ role minima)
+  int32_t ready = 0;     // bound and live, or claimed, or succeeded
+  int32_t placeable = 0;
+  bool needs_rdma = false, started = false;  // started: a member is bound or claimed or has succeeded
+
+  bool exists() const { return single || object != nullptr; }
+  std::string uid() const { return object ? object->metadata.uid : std::string(); }
+};
+
+struct Queue {
+  std::string name;
+  bool live = false;
+  std::shared_ptr<const api::Queue> object;
+  std::vector<QuotaId> quotas;  // that its jobs may use, by id
+  int refs = 0;                 // jobs and quotas that name it
+  std::string invalid;
+  bool exists() const { return object != nullptr; }
+};
+
+struct Quota {
+  std::string name;
+  bool live = false;
+  std::shared_ptr<const api::Quota> object;
+  std::string invalid;
+  Resources request, shadow;
+  std::vector<ResourceId> listed;  // the names that it limits, sorted
+  SpecId spec;                     // from its nodeSelector; invalid: may go to any
+  ClassId quota_class;
+  std::vector<QueueId> queues;     // that may use it, sorted
+  std::vector<TaskId> users;       // bound pods that name it and open claims on it, by id
+  NodeId status_node;              // what its status says
+  NodeId planned;                  // session: where the plan puts it, before hop 2 does
+
+  // derived
+  NodeId node;           // where it is bound: live pods, else claims, else its status
+  bool split = false;    // live pods on several nodes: an error that is left alone
+  Resources task_sum;    // Σ requests of the tasks counted by it
+  Resources charge;      // max(request, task_sum), name by name (F21)
+  std::vector<TaskId> tasks;  // the users that count: on its node or claimed, by id
+
+  bool exists() const { return object != nullptr; }
+  bool deleting() const { return object != nullptr && object->metadata.deleting(); }
+  bool usable() const { return exists() && !deleting() && invalid.empty() && !split; }
+};
+
+struct Node {
+  std::string name;
+  bool live = false;
+  std::shared_ptr<const api::Node> object;
+  Resources allocatable;
+  bool ready = false, unschedulable = false;
+  bool lost = false;        // not Ready, or gone, for longer than nodeLostAfter
+  std::string problem;      // a malformed note
+  int64_t index = 0;        // physical order; kNoIndex last
+  SpecId spec;
+  ZoneId zone_roce, zone_ib;  // invalid: in no zone. zone_ib falls back to the RoCE one
+  uint64_t static_generation = 0;  // moves when anything that a NodeStatic predicate reads changes
+  int refs = 0;                // quota statuses and topologies that name it
+  std::vector<TaskId> tasks;   // pods on it, finished ones not, by id
+  std::vector<QuotaId> quotas;  // bound here, by id
+  std::vector<QuotaId> planned_quotas;  // session: planned here, by id
+
+  // derived: the two ledgers
+  Resources used;            // Σ requests of pods on it, all schedulers' (Idle = Allocatable − Used)
+  Resources releasing;       // of those that are terminating
+  Resources quota_requests;  // Σ requests of quotas bound here (QuotaIdle = Allocatable − that)
+  Resources committed;       // Σ charges (planned ones too) + foreign pods + orphans
+
+  static constexpr int64_t kNoIndex = INT64_MAX;
+
+  bool exists() const { return object != nullptr; }
+  Resources Idle() const { return allocatable - used; }
+  Resources QuotaIdle() const { return allocatable - quota_requests; }
+  Resources FutureIdle() const { return allocatable - used + releasing; }
+  // What may really be placed here.
+  Resources Room() const { return allocatable - committed; }
+  ZoneId zone(Network network) const { return network == Network::kIb ? zone_ib : zone_roce; }
+};
+
+}  // namespace sky::model

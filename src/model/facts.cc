@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/facts.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/json.h"
+#include "api/keys.h"
+#include "api/pod_requests.h"
+#include "api/selectors.h"
+#include "base/natural.h"
+
+namespace sky::model {
+namespace {
+
+namespace key = api::key;
+
+void Complain(std::string* problem, std::string_view what, std::string_view value, std::string_view wanted) {
+  if (problem->empty()) *problem = fmt::format("{} is \"{}\": {}", what, value.substr(0, 80), wanted);
+}
+
+// A label or, without one, the annotation of the same key.
+std::string_view LabelOrAnnotation(const api::ObjectMeta& meta, std::string_view name) {
+  const std::string_view label = meta.Label(name);
+  return label.empty() ? meta.Annotation(name) : label;
+}
+
+// ASCII digits only, at most int64.
+std::optional<int64_t> ParseIndex(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || text[0] == '-' || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> RankOf(const api::Pod& pod, std::string* problem) {
+  if (const std::string_view own = LabelOrAnnotation(pod.metadata, key::kTaskIndex); !own.empty()) {
+    if (const auto index = ParseIndex(own)) return index;
+    Complain(problem, key::kTaskIndex, own, "a rank is a whole number from 0; the pod's name is used instead");
+  }
+  for (const std::string_view name : {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index",
+                                      "training.kubeflow.org/replica-index"})
+    if (const auto index = ParseIndex(LabelOrAnnotation(pod.metadata, name))) return index;
+  return TrailingNumber(pod.metadata.name);
+}
+
+Grouping GroupingOf(const api::Pod& pod, const Settings& settings) {
+  if (pod.spec.scheduler_name != settings.scheduler_name) return Grouping::kForeign;
+  // A mirror pod stands for a static pod of a kubelet: counted, never placed.
+  if (pod.metadata.annotations.contains("kubernetes.io/config.mirror")) return Grouping::kForeign;
+  if (!pod.metadata.Annotation(key::kGroupName).empty()) return Grouping::kGroup;
+  const api::OwnerReference* owner = pod.metadata.Controller();
+  const auto& kinds = settings.grouped_owner_kinds;
+  if (owner != nullptr && std::find(kinds.begin(), kinds.end(), owner->kind) != kinds.end())
+    return Grouping::kAwaitsGroup;
+  return Grouping::kSingle;
+}
+
+bool Asks(const Resources& request, const std::vector<std::string>& globs, const ResourceNames& names) {
+  for (size_t i = 0; i < request.size(); ++i) {
+    if (request[ResourceId(i)] <= 0) continue;
+    const std::string_view name = names.Name(ResourceId(i));
+    for (const std::string& glob : globs)
+      if (GlobMatches(glob, name)) return true;
+  }
+  return false;
+}
+
+// Equal tasks have equal text here: everything that a predicate or a tier reads.
+ClassId TaskClassOf(const PodFacts& facts, Names& names) {
+  const api::Pod& pod = *facts.pod;
+  api::PodSpec read;
+  read.node_selector = pod.spec.node_selector;
+  read.affinity = pod.spec.affinity;
+  read.tolerations = pod.spec.tolerations;
+  read.topology_spread_constraints = pod.spec.topology_spread_constraints;
+  read.volumes = pod.spec.volumes;
+  read.host_network = pod.spec.host_network;
+  for (const auto* containers : {&pod.spec.containers, &pod.spec.init_containers})
+    for (const api::Container& container : *containers) {
+      api::Container& kept = read.containers.emplace_back();
+      kept.ports = container.ports;
+      kept.image = container.image;
+    }
+  api::Pod equal;
+  equal.metadata.namespace_ = pod.metadata.namespace_;
+  equal.metadata.labels = pod.metadata.labels;
+  // What only tells replicas apart is read by nobody.
+  for (const std::string_view replica :
+       {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index", "statefulset.kubernetes.io/pod-name",
+        "training.kubeflow.org/replica-index"})
+    equal.metadata.labels.erase(std::string(replica));
+  equal.metadata.labels.erase(std::string(key::kTaskIndex));
+  equal.spec = std::move(read);
+  std::string text = api::Encode(equal);
+  for (size_t i = 0; i < facts.request.size(); ++i) text += fmt::format("|{}", facts.request[ResourceId(i)]);
+  text += fmt::format("|{}", facts.required_quota);
+  return names.classes.Intern(text);
+}
+
+void CheckNotes(const api::Pod& pod, PodFacts& facts) {
+  const std::string_view quota = pod.metadata.Annotation(key::kQuotaName);
+  if (quota.size() > 253) Complain(&facts.problem, key::kQuotaName, quota, "a quota's name has at most 253 characters");
+  const std::string_view inherit = pod.metadata.Annotation(key::kInheritResourceFrom);
+  if (!inherit.empty() && (inherit == pod.metadata.name || inherit == pod.metadata.uid))
+    Complain(&facts.problem, key::kInheritResourceFrom, inherit, "a pod can't inherit from itself; it is ignored");
+}
+
+}  // namespace
+
+std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod, const Settings& settings,
+                                             Names& names) {
+  auto facts = std::make_shared<PodFacts>();
+  const api::ObjectMeta& meta = pod->metadata;
+  facts->pod = pod;
+  facts->grouping = GroupingOf(*pod, settings);
+  facts->request = FromList(api::PodRequests(*pod), names.resources);
+  facts->request.Set(ResourceNames::kPods, 1000);
+  facts->priority = pod->spec.priority.value_or(0);
+  facts->gated = !pod->spec.scheduling_gates.empty();
+  facts->terminal = pod->terminal();
+  facts->deleting = meta.deleting();
+  facts->node_name = pod->spec.node_name;
+  if (facts->grouping == Grouping::kForeign) return facts;
+
+  facts->role = std::string(LabelOrAnnotation(meta, key::kTaskRole));
+  if (facts->role.empty()) facts->role = std::string(meta.Label("training.kubeflow.org/replica-type"));
+  facts->index = RankOf(*pod, &facts->problem);
+  facts->quota_name = std::string(meta.Annotation(key::kQuotaName));
+  facts->required_quota = std::string(meta.Annotation(key::kRequiredQuota));
+  const bool ib = Asks(facts->request, settings.ib_resources, names.resources);
+  facts->needs_rdma = ib || Asks(facts->request, settings.roce_resources, names.resources);
+  facts->network = ib ? Network::kIb : Network::kRoce;
+  if (facts->grouping == Grouping::kSingle) facts->job_key = "pod:" + meta.Key();
+  if (facts->grouping == Grouping::kGroup) {
+    const std::string_view group = meta.Annotation(key::kGroupName);
+    if (group.find('/') != std::string_view::npos)
+      Complain(&facts->problem, key::kGroupName, group, "a pod joins a PodGroup of its own namespace, named without \"/\"");
+    facts->job_key = fmt::format("{}/{}", meta.namespace_, group);
+  }
+  CheckNotes(*pod, *facts);
+  const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
+  for (const api::Toleration& toleration : pod->spec.tolerations)
+    facts->tolerates_cordon = facts->tolerates_cordon || api::Tolerates(toleration, cordon);
+  facts->task_class = TaskClassOf(*facts, names);
+  return facts;
+}
+
+SpecId SpecOf(const api::StringMap& labels, const Settings& settings, Names& names) {
+  const std::string* longest = nullptr;
+  std::string_view value;
+  for (const std::string& wanted : settings.spec_label_keys) {
+    const auto found = labels.find(wanted);
+    if (found == labels.end() || found->second.empty()) continue;
+    if (longest != nullptr && longest->size() >= wanted.size()) continue;
+    longest = &wanted;
+    value = found->second;
+  }
+  return longest == nullptr ? SpecId{} : names.specs.Intern(value);
+}
+
+int64_t NodeIndexOf(const api::ObjectMeta& meta, std::string* problem) {
+  if (const auto note = meta.annotations.find(key::kNodeIndex); note != meta.annotations.end()) {
+    if (const auto index = ParseIndex(note->second)) return *index;
+    Complain(problem, key::kNodeIndex, note->second, "an index is a whole number from 0; the name's number is used instead");
+  }
+  return TrailingNumber(meta.name).value_or(Node::kNoIndex);
+}
+
+JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
+  JobNotes notes;
+  if (const auto found = meta.annotations.find(key::kEnableTopologyScheduling); found != meta.annotations.end()) {
+    if (found->second == "true") notes.topology = TopologyMode::kStrict;
+    else if (found->second == "false") notes.topology = TopologyMode::kOff;
+    else Complain(&notes.problem, found->first, found->second, "use \"true\" or \"false\"; it is ignored");
+  }
+  if (const auto found = meta.annotations.find(key::kTopologyPlacement); found != meta.annotations.end()) {
+    if (found->second == "pack") notes.pack = true;
+    else if (found->second != "spread")
+      Complain(&notes.problem, found->first, found->second, "use \"spread\" or \"pack\"; spread is used");
+  }
+  if (const auto found = meta.annotations.find(key::kMaxZones); found != meta.annotations.end()) {
+    const auto zones = ParseIndex(found->second);
+    if (zones && *zones >= 1) notes.max_zones = zones;
+    else Complain(&notes.problem, found->first, found->second, "a whole number from 1 is wanted; it is ignored");
+  }
+  std::string_view order = meta.Annotation(key::kTaskOrder);
+  while (!order.empty()) {
+    const size_t comma = order.find(',');
+    std::string_view role = order.substr(0, comma);
+    while (role.starts_with(' ')) role.remove_prefix(1);
+    while (role.ends_with(' ')) role.remove_suffix(1);
+    if (!role.empty()) notes.task_order.emplace_back(role);
+    order = comma == std::string_view::npos ? std::string_view{} : order.substr(comma + 1);
+  }
+  notes.affinity_key = std::string(meta.Annotation(key::kTopologyAffinityKey));
+  return notes;
+}
+
+namespace {
+
+// A key is a set of switch names: names may hold any character, so they are separated by one that can't
+// stand in them, and shown with a comma.
+ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>& nics, Names& names) {
+  std::vector<std::string_view> switches;
+  for (const api::TopologyNic& nic : nics)
+    if (!nic.switch_name.empty()) switches.push_back(nic.switch_name);
+  std::sort(switches.begin(), switches.end());
+  switches.erase(std::unique(switches.begin(), switches.end()), switches.end());
+  if (switches.empty()) return {};
+  std::string text(network);
+  char separator = '#';
+  for (const std::string_view name : switches) {
+    text += separator;
+    text += name;
+    separator = '\0';
+  }
+  return names.zones.Intern(text);
+}
+
+}  // namespace
+
+NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names) {
+  std::string_view forced = node == nullptr ? std::string_view{} : node->Annotation(key::kRdmaTopologyKey);
+  if (forced.empty()) forced = topology.metadata.Annotation(key::kRdmaTopologyKey);
+  if (forced.empty() && topology.metadata.Annotation(key::kZoneSource).empty())
+    forced = topology.metadata.Label(key::kZone);
+  if (!forced.empty()) {
+    const ZoneId zone = names.zones.Intern(forced);
+    return {zone, zone};
+  }
+  NodeZones zones;
+  zones.roce = ZoneOfNics("roce", topology.spec.net.roce, names);
+  zones.ib = ZoneOfNics("ib", topology.spec.net.ib, names);
+  if (!zones.ib.valid()) zones.ib = zones.roce;
+  return zones;
+}
+
+bool GlobMatches(std::string_view glob, std::string_view text) {
+  size_t g = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      resume = t;
+    } else if (g < glob.size() && glob[g] == text[t]) {
+      ++g, ++t;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (g < glob.size() && glob[g] == '*') ++g;
+  return g == glob.size();
+}
+
+}  // namespace sky::model

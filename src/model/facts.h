@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// From API objects to what the model keeps: one place that reads labels, annotations and requests. A
+// malformed note never hides an object: it is named in `problem` for the owner and the default is used.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/task.h"
+
+namespace sky::model {
+
+std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod, const Settings& settings,
+                                             Names& names);
+
+// The longest of the configured keys that `labels` has; absent: no spec code.
+SpecId SpecOf(const api::StringMap& labels, const Settings& settings, Names& names);
+// Annotation node-index, else the number at the end of the name, else last.
+int64_t NodeIndexOf(const api::ObjectMeta& meta, std::string* problem);
+
+JobNotes ReadJobNotes(const api::ObjectMeta& meta);
+
+// The zone keys of a node with this topology, RoCE first; invalid: in no zone. An override (annotation,
+// or a `zone` label that discovery didn't write) holds for both networks.
+struct NodeZones {
+  ZoneId roce, ib;
+};
+NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names);
+
+// "rdma/*" matches "rdma/hca": * is any run of characters.
+bool GlobMatches(std::string_view glob, std::string_view text);
+
+}  // namespace sky::model
