@@ -216,8 +216,9 @@ std::vector<std::shared_ptr<const api::Placement>> Cache::Placements() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<const api::Placement>> all;
   for (const auto& [key, placement] : placements_) all.push_back(placement);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a->metadata.creation_timestamp.at < b->metadata.creation_timestamp.at;
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    const auto made_a = a->metadata.creation_timestamp.at, made_b = b->metadata.creation_timestamp.at;
+    return made_a != made_b ? made_a < made_b : a->metadata.Key() < b->metadata.Key();
   });
   return all;
 }
