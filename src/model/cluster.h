@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,11 @@ class Cluster {
   const Table<QuotaId, Quota>& quotas() const { return quotas_; }
   const Table<NodeId, Node>& nodes() const { return nodes_; }
   const Cells& cells() const { return cells_; }
+  // Jobs with a member that has no place and isn't leaving; pods that wait for somebody to group them.
+  const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
+  const std::set<TaskId>& ungrouped() const { return ungrouped_; }
+  // Tasks with a committed claim that the bind action hasn't let go yet.
+  const std::set<TaskId>& unapproved() const { return unapproved_; }
 
   // --- facts from the API (the cache calls these) ---
   void SetPod(std::shared_ptr<const PodFacts> facts);
@@ -84,9 +90,12 @@ class Cluster {
   // --- facts of ours (session and cache) ---
   void SetClaim(TaskId task, const Claim& claim);
   void PlanQuota(QuotaId quota, NodeId node);  // an invalid node: no longer planned
+  void BindQuota(QuotaId quota, NodeId node);  // hop 2 in a session; an invalid node: undone
 
   // Recounts what the facts since the last call touch. Cheap when nothing changed.
   void Flush();
+  // The same for quotas and nodes alone: between the operations of a statement.
+  void FlushLedgers();
 
   // Makes the rows that `changed` names, and those that were touched here, equal to `other`'s.
   void CopyFrom(const Cluster& other, const Touched& changed);
@@ -137,6 +146,8 @@ class Cluster {
   void Recount(NodeId id);
   void Recount(JobId id);
   void RecountState(TaskId id);
+  void NoteWaiting(JobId id);
+  void NoteSets(TaskId id);
 
   std::shared_ptr<Names> names_;
   Table<TaskId, Task> tasks_;
@@ -145,6 +156,8 @@ class Cluster {
   Table<QuotaId, Quota> quotas_;
   Table<NodeId, Node> nodes_;
   Cells cells_;
+  std::set<JobId> waiting_jobs_;
+  std::set<TaskId> ungrouped_, unapproved_;
   PriorityClasses priority_classes_;
   uint64_t static_generation_ = 0;
   Touched touched_;

@@ -87,7 +87,13 @@ std::string Cluster::Dump() const {
                                 key.spec.valid() ? names_->specs.Name(key.spec) : "", fmt::join(members, ",")));
   }
   std::sort(cells.begin(), cells.end());
-  return text + fmt::format("{}\n", fmt::join(cells, "\n"));
+  std::vector<std::string> waiting, ungrouped;
+  for (const JobId id : waiting_jobs_) waiting.push_back(jobs_[id].name);
+  for (const TaskId id : ungrouped_) ungrouped.push_back(tasks_[id].name);
+  std::sort(waiting.begin(), waiting.end());
+  std::sort(ungrouped.begin(), ungrouped.end());
+  return text + fmt::format("{}\nwaiting [{}] ungrouped [{}]\n", fmt::join(cells, "\n"), fmt::join(waiting, ","),
+                            fmt::join(ungrouped, ","));
 }
 
 std::string Cluster::Audit() const {

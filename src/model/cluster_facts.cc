@@ -102,6 +102,7 @@ void Cluster::FreeIfUnused(JobId id) {
   const QueueId queue = job.queue;
   touched_.jobs.push_back(id);
   jobs_.Free(id);
+  NoteWaiting(id);
   UnrefQueue(queue);
 }
 
@@ -192,6 +193,7 @@ void Cluster::RemovePod(std::string_view uid) {
   Detach(id);
   touched_.tasks.push_back(id);
   tasks_.Free(id);
+  NoteSets(id);
 }
 
 void Cluster::AssignQueue(JobId id, std::string_view queue_name) {
@@ -387,6 +389,11 @@ void Cluster::PlanQuota(QuotaId id, NodeId node) {
   }
 }
 
+void Cluster::BindQuota(QuotaId id, NodeId node) {
+  Mutable(id).chosen = node;
+  Dirty(id);
+}
+
 void Cluster::LeaveCells(NodeId id, const Node& row) {
   for (const CellKey& key : CellsOf(row)) {
     const auto cell = cells_.find(key);
@@ -425,6 +432,8 @@ void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
   };
   copy(mine.tasks, changed.tasks, tasks_, other.tasks_);
   copy(mine.jobs, changed.jobs, jobs_, other.jobs_);
+  for (const JobId id : mine.jobs) NoteWaiting(id);
+  for (const TaskId id : mine.tasks) NoteSets(id);
   copy(mine.queues, changed.queues, queues_, other.queues_);
   copy(mine.quotas, changed.quotas, quotas_, other.quotas_);
   mine.nodes.insert(mine.nodes.end(), changed.nodes.begin(), changed.nodes.end());

@@ -69,6 +69,7 @@ NodeId Cluster::DecideNode(const Quota& quota, const Votes& votes) const {
   if (votes.split) return quota.status_node;
   if (votes.node.valid()) return votes.node;
   if (votes.claimed.valid()) return votes.claimed;
+  if (quota.chosen.valid()) return quota.chosen;
   if (votes.leaving.valid()) return votes.leaving;
   if (!quota.status_node.valid() || !quota.exists()) return {};
   // A status that names tasks which are gone is a picture of the past, not a binding; one without tasks
@@ -127,11 +128,27 @@ void Cluster::Recount(NodeId id) {
     if (quotas_[quota].node != id) node.committed += quotas_[quota].charge;
 }
 
+void Cluster::NoteWaiting(JobId id) {
+  if (jobs_.Live(id) && jobs_[id].waiting > 0) waiting_jobs_.insert(id);
+  else waiting_jobs_.erase(id);
+}
+
+void Cluster::NoteSets(TaskId id) {
+  const bool waits = tasks_.Live(id) && tasks_[id].facts->grouping == Grouping::kAwaitsGroup &&
+                     !tasks_[id].bound() && !tasks_[id].facts->terminal && !tasks_[id].facts->deleting;
+  if (waits) ungrouped_.insert(id);
+  else ungrouped_.erase(id);
+  const Claim& claim = tasks_[id].claim;
+  const bool held = tasks_.Live(id) && claim.open() && claim.phase != Claim::Phase::kToQuota && !claim.approved;
+  if (held) unapproved_.insert(id);
+  else unapproved_.erase(id);
+}
+
 void Cluster::Recount(JobId id) {
-  if (!jobs_.Live(id)) return;
+  if (!jobs_.Live(id)) return NoteWaiting(id);
   Job& job = Mutable(id);
   job.ranked.clear();
-  job.ready = job.placeable = 0;
+  job.ready = job.placeable = job.waiting = 0;
   job.needs_rdma = job.started = false;
   int32_t highest = INT32_MIN;
   for (const TaskId member : job.members) {
@@ -147,6 +164,7 @@ void Cluster::Recount(JobId id) {
     job.ready += placed ? 1 : 0;
     job.started = job.started || placed;
     job.placeable += task.placeable() ? 1 : 0;
+    job.waiting += placed ? 0 : 1;
     job.needs_rdma = job.needs_rdma || task.facts->needs_rdma;
     highest = std::max(highest, task.facts->priority);
   }
@@ -162,6 +180,7 @@ void Cluster::Recount(JobId id) {
     if (x.meta().name != y.meta().name) return NaturalLess{}(x.meta().name, y.meta().name);
     return x.meta().uid < y.meta().uid;
   });
+  NoteWaiting(id);
   job.needed = 1;
   job.priority = highest == INT32_MIN ? 0 : highest;
   job.priority_class_missing = false;
@@ -197,13 +216,18 @@ void Cluster::RecountState(TaskId id) {
     state = TaskState::kGated;
   }
   task.state = state;
+  NoteSets(id);
 }
 
-void Cluster::Flush() {
+void Cluster::FlushLedgers() {
   while (!dirty_quotas_.empty())
     for (const QuotaId id : TakeUnique(dirty_quotas_)) Recount(id);
   while (!dirty_nodes_.empty())
     for (const NodeId id : TakeUnique(dirty_nodes_)) Recount(id);
+}
+
+void Cluster::Flush() {
+  FlushLedgers();
   for (const JobId id : TakeUnique(dirty_jobs_)) Recount(id);
 }
 

@@ -48,6 +48,7 @@ struct Job {
   int32_t needed = 1;    // max(minMember, Σ role minima)
   int32_t ready = 0;     // bound and live, or claimed, or succeeded
   int32_t placeable = 0;
+  int32_t waiting = 0;   // members without a place that aren't leaving, gated ones too
   bool needs_rdma = false, started = false;  // started: a member is bound or claimed or has succeeded
 
   bool exists() const { return single || object != nullptr; }
@@ -77,6 +78,7 @@ struct Quota {
   std::vector<TaskId> users;       // bound pods that name it and open claims on it, by id
   NodeId status_node;              // what its status says
   NodeId planned;                  // session: where the plan puts it, before hop 2 does
+  NodeId chosen;                   // session: where hop 2 put it
 
   // derived
   NodeId node;           // where it is bound: live pods, else claims, else its status

@@ -62,7 +62,6 @@ struct Claim {
   enum class Phase : uint8_t {
     kNone,
     kToQuota,    // session: hop 1 chose the quota
-    kPlanned,    // session: hop 2 chose the node
     kWriting,    // assumed; the Placement (or a single task's binding) is on its way
     kClaimed,    // acknowledged, durable
     kSending,    // a binding is open: sent, or its outcome unknown
@@ -71,6 +70,7 @@ struct Claim {
   QuotaId quota;
   NodeId node;
   uint64_t round = 0;  // the cache's number of the gang's round
+  bool approved = false;  // the bind action let it go: it may be sent
   bool open() const { return phase != Phase::kNone; }
   bool operator==(const Claim&) const = default;
 };

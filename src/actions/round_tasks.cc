@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tasks a round holds, and what one task adds to a node.
+#include <algorithm>
+#include <map>
+
+#include "actions/planner.h"
+
+namespace sky::actions {
+
+using model::Cluster;
+using model::NodeId;
+using model::QuotaId;
+using model::Reason;
+using model::Resources;
+using model::TaskId;
+using model::Verdict;
+
+std::vector<TaskId> RoundTasks(const Cluster& cluster, const model::Job& job) {
+  std::vector<TaskId> placeable;
+  std::map<std::string_view, int64_t> placed_by_role;
+  for (const TaskId id : job.ranked) {
+    const model::Task& task = cluster.tasks()[id];
+    if (task.placeable()) placeable.push_back(id);
+    if (task.bound() || task.claim.open()) ++placed_by_role[task.facts->role];
+  }
+  if (placeable.empty()) return {};
+  if (job.ready >= job.needed) return placeable;
+  int64_t missing = int64_t{job.needed} - job.ready;
+  std::vector<bool> chosen(placeable.size(), false);
+  const auto choose = [&](size_t i) {
+    chosen[i] = true;
+    --missing;
+  };
+  // Role minima by rank first, then by rank up to the minimum.
+  if (job.object)
+    for (const auto& [role, least] : job.object->spec.min_task_member) {
+      int64_t lacking = least - placed_by_role[role];
+      for (size_t i = 0; i < placeable.size() && lacking > 0; ++i)
+        if (cluster.tasks()[placeable[i]].facts->role == role) choose(i), --lacking;
+    }
+  for (size_t i = 0; i < placeable.size() && missing > 0; ++i)
+    if (!chosen[i]) choose(i);
+  std::vector<TaskId> tasks;
+  for (size_t i = 0; i < placeable.size(); ++i)
+    if (chosen[i]) tasks.push_back(placeable[i]);
+  return tasks;
+}
+
+Resources ChargeGrowth(const Cluster& cluster, TaskId task, QuotaId quota_id) {
+  const model::Quota& quota = cluster.quotas()[quota_id];
+  Resources after = Resources::Max(quota.request, quota.task_sum + cluster.tasks()[task].facts->request);
+  if (quota.node.valid() || quota.planned.valid()) after -= quota.charge;
+  return after;
+}
+
+Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node_id) {
+  const model::Node& node = cluster.nodes()[node_id];
+  const Resources growth = ChargeGrowth(cluster, task, quota), room = node.Room();
+  const model::ResourceId missing = model::FirstMissing(growth, room, cluster.names().resources);
+  if (!missing.valid()) return Verdict::Fit();
+  if (model::FirstMissing(growth, node.allocatable, cluster.names().resources).valid())
+    return Verdict::Never(Reason::kInsufficientIdle, growth[missing], node.allocatable[missing], missing);
+  if (missing == model::ResourceNames::kPods) return Verdict::NotNow(Reason::kPodSlotsFull, growth[missing], room[missing], missing);
+  const Resources future = room + node.releasing;
+  const bool leaving = !model::FirstMissing(growth, future, cluster.names().resources).valid();
+  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle, growth[missing],
+                         room[missing], missing);
+}
+
+}  // namespace sky::actions

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/engine.h"
+
+namespace sky::framework {
+
+KnownNames Registry::Known() const {
+  KnownNames known;
+  for (const auto& [name, kind] : plugins) known.plugins.push_back({name, kind.args, kind.callbacks});
+  for (const auto& [name, make] : actions) known.actions.push_back(name);
+  return known;
+}
+
+Result<std::unique_ptr<Engine>> Engine::Make(const Registry& registry, Config config) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(config)));
+  for (const PluginConfig& wanted : engine->config_.plugins) {
+    const auto kind = registry.plugins.find(wanted.name);
+    if (kind == registry.plugins.end()) return Fail(Code::kInvalid, "unknown plugin \"{}\"", wanted.name);
+    engine->plugins_.push_back(TRY(kind->second.make(wanted.args, engine->config_)));
+  }
+  for (const std::string& wanted : engine->config_.actions) {
+    const auto make = registry.actions.find(wanted);
+    if (make == registry.actions.end()) return Fail(Code::kInvalid, "unknown action \"{}\"", wanted);
+    engine->actions_.push_back(make->second());
+  }
+  return engine;
+}
+
+CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle, Session::Committer commit) {
+  Session session(cluster, config_, now, cycle, std::move(commit), kept_);
+  for (const auto& plugin : plugins_) plugin->OnSessionOpen(session);
+  session.CompileExpressions();
+  for (const auto& action : actions_) action->Execute(session);
+  session.rounds.clear();
+  for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
+  return {session.committed(), session.approved(), session.refusals(), session.conflicted()};
+}
+
+model::Settings SettingsOf(const Config& config) {
+  model::Settings settings;
+  settings.scheduler_name = config.scheduler_name;
+  settings.spec_label_keys = config.spec_label_keys;
+  settings.roce_resources = config.topology_resources.roce;
+  settings.ib_resources = config.topology_resources.ib;
+  settings.spot_resource = config.spot_resource;
+  return settings;
+}
+
+}  // namespace sky::framework

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: plugins and actions made once from the configuration, and a cycle run over a cluster. The
+// same engine serves the real scheduler, scenarios under a virtual clock, replays and what-if.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/plugin.h"
+#include "framework/session.h"
+
+namespace sky::framework {
+
+struct CycleResult {
+  std::vector<cache::Round> committed;
+  std::vector<uint64_t> approved;
+  std::map<model::JobId, Refusals> refusals;
+  bool conflicted = false;
+};
+
+class Engine {
+ public:
+  // Fails when a plugin refuses its arguments.
+  static Result<std::unique_ptr<Engine>> Make(const Registry& registry, Config config);
+
+  // Runs the configured actions over `cluster`, which the session changes; `commit` assumes rounds.
+  CycleResult Run(model::Cluster& cluster, WallTime now, uint64_t cycle, Session::Committer commit);
+
+  const Config& config() const { return config_; }
+
+ private:
+  explicit Engine(Config config) : config_(std::move(config)) {}
+
+  Config config_;
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<std::unique_ptr<Action>> actions_;
+  Session::Kept kept_;
+};
+
+// What the model must be told, from the configuration.
+model::Settings SettingsOf(const Config& config);
+
+}  // namespace sky::framework

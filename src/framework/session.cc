@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/session.h"
+
+#include <algorithm>
+
+#include "base/natural.h"
+#include "framework/callbacks.h"
+
+namespace sky::framework {
+
+using model::JobId;
+using model::NodeId;
+using model::QueueId;
+using model::QuotaId;
+using model::TaskId;
+
+Session::Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle, Committer committer,
+                 Kept& kept)
+    : cluster_(cluster), config_(config), now_(now), cycle_(cycle), committer_(std::move(committer)), kept_(kept) {}
+
+// Rounds that nobody ended undo themselves.
+Session::~Session() = default;
+
+void Session::CompileExpressions() {
+  const Compiler compile = [&](const std::string& callback, expr::Type type, const std::vector<std::string>& leaves) {
+    const auto known = kept_.programs.find(callback);
+    if (known != kept_.programs.end() && known->second.first == leaves) return known->second.second;
+    const auto expression = config_.expressions.find(callback);
+    SKY_CHECK(expression != config_.expressions.end(), "callback {}", callback);
+    auto program = expr::Program::Compile(expression->second, type, leaves);
+    SKY_CHECK(program.has_value(), "{} was checked when it was loaded: {}", callback, program.error().message);
+    kept_.programs.insert_or_assign(callback, std::pair(leaves, *program));
+    return *program;
+  };
+  task_to_quota.Compile(compile, nullptr, nullptr);
+  quota_to_node.Compile(compile, &kept_.quota_answers, [&](QuotaId quota, NodeId node) {
+    return std::pair(cluster_.quotas()[quota].quota_class, cluster_.nodes()[node].static_generation);
+  });
+  task_to_node.Compile(compile, &kept_.task_answers, [&](TaskId task, NodeId node) {
+    return std::pair(cluster_.tasks()[task].facts->task_class, cluster_.nodes()[node].static_generation);
+  });
+  const auto one = [&](auto& stage, const char* name) {
+    stage.program = compile(name, stage.program.type(), stage.Leaves());
+  };
+  one(job_order, "jobOrder"), one(queue_order, "queueOrder");
+  one(job_valid, "jobValid"), one(job_enqueueable, "jobEnqueueable"), one(job_ready, "jobReady");
+  one(quota_ready, "quotaReady"), one(quota_allocate, "quotaAllocate");
+}
+
+std::vector<JobId> Session::OrderedJobs() const {
+  struct Keyed {
+    JobId job;
+    expr::OrderKey queue, key;
+    std::chrono::sys_seconds created;
+    std::string_view queue_name, name;
+  };
+  const auto created = [&](const model::Job& job) {
+    const WallTime never{};
+    if (job.object) return std::chrono::floor<std::chrono::seconds>(job.object->metadata.creation_timestamp.at.value_or(never));
+    for (const TaskId member : job.members)
+      return std::chrono::floor<std::chrono::seconds>(
+          cluster_.tasks()[member].facts->meta().creation_timestamp.at.value_or(never));
+    return std::chrono::floor<std::chrono::seconds>(never);
+  };
+  std::map<QueueId, expr::OrderKey> queues;
+  std::vector<Keyed> jobs;
+  for (const JobId id : cluster_.waiting_jobs()) {
+    const model::Job& job = cluster_.jobs()[id];
+    auto& queue = queues[job.queue];
+    if (queue.empty() && job.queue.valid())
+      queue = expr::EvaluateOrderKey(queue_order.program, [&](uint32_t leaf) { return queue_order.entries[leaf].fn(job.queue); });
+    jobs.push_back({id, queue,
+                    expr::EvaluateOrderKey(job_order.program, [&](uint32_t leaf) { return job_order.entries[leaf].fn(id); }),
+                    created(job), job.queue.valid() ? std::string_view(cluster_.queues()[job.queue].name) : std::string_view{}, job.name});
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const Keyed& a, const Keyed& b) {
+    if (const auto order = expr::CompareKeys(a.queue, b.queue); order != 0) return std::is_lt(order);
+    if (const auto order = expr::CompareKeys(a.key, b.key); order != 0) return std::is_lt(order);
+    if (a.created != b.created) return a.created < b.created;
+    return a.name != b.name ? NaturalLess{}(a.name, b.name) : a.queue_name < b.queue_name;
+  });
+  std::vector<JobId> ordered;
+  for (const Keyed& keyed : jobs) ordered.push_back(keyed.job);
+  return ordered;
+}
+
+model::Verdict Session::JobValid(JobId job) const {
+  const auto verdict =
+      expr::EvaluateVerdict(job_valid.program, [&](uint32_t leaf) { return job_valid.entries[leaf].fn(job); });
+  return verdict.value_or(model::Verdict::Fit());
+}
+
+bool Session::JobEnqueueable(JobId job) const {
+  return expr::EvaluateBool(job_enqueueable.program, [&](uint32_t leaf) { return job_enqueueable.entries[leaf].fn(job); })
+      .value_or(true);
+}
+
+bool Session::JobReady(JobId job) const {
+  return expr::EvaluateBool(job_ready.program, [&](uint32_t leaf) { return job_ready.entries[leaf].fn(job); })
+      .value_or(true);
+}
+
+TopologyPolicy Session::PredicateZone(JobId job) const {
+  if (predicate_zone) return predicate_zone(job);
+  TopologyPolicy policy;
+  for (const auto& [key, nodes] : cluster_.cells())
+    if (!key.zone.valid()) policy.cells.push_back(key);
+  return policy;
+}
+
+bool Session::QuotaReady(const JobRound& round, Refusals& why) const {
+  return expr::EvaluateBool(quota_ready.program, [&](uint32_t leaf) { return quota_ready.entries[leaf].fn(round, why); })
+      .value_or(true);
+}
+
+bool Session::QuotaAllocate(const JobRound& round, Refusals& why) const {
+  return expr::EvaluateBool(quota_allocate.program,
+                            [&](uint32_t leaf) { return quota_allocate.entries[leaf].fn(round, why); })
+      .value_or(true);
+}
+
+cache::Round Session::MakeRound(const JobRound& planned) const {
+  const model::Job& job = cluster_.jobs()[planned.job];
+  cache::Round round;
+  round.job = job.name;
+  round.group_uid = job.uid();
+  if (job.object) {
+    round.namespace_ = job.object->metadata.namespace_;
+    round.group = job.object->metadata.name;
+  }
+  round.priority = job.priority;
+  round.started = job.started;
+  round.recorded = job.object != nullptr && !planned.extras;
+  for (const PlannedTask& entry : planned.plan.tasks) {
+    const model::PodFacts& facts = *cluster_.tasks()[entry.task].facts;
+    std::string zone = entry.zone.valid() ? std::string(cluster_.names().zones.Name(entry.zone)) : "";
+    std::replace(zone.begin(), zone.end(), '\0', ',');
+    round.entries.push_back({entry.task, facts.meta().uid, facts.meta().namespace_, facts.meta().name, facts.role, facts.index,
+                             entry.quota, cluster_.quotas()[entry.quota].name, entry.node, cluster_.nodes()[entry.node].name,
+                             std::move(zone)});
+  }
+  return round;
+}
+
+bool Session::Commit(JobRound& planned) {
+  cache::Round round = MakeRound(planned);
+  auto number = committer_(round);
+  if (!number) {
+    Refusals why;
+    why.Add(number.error().reason);
+    why.detail = number.error().what;
+    Refuse(planned.job, std::move(why));
+    conflicted_ = true;
+    return false;
+  }
+  planned.statement.Keep();
+  for (const cache::RoundEntry& entry : round.entries)
+    cluster_.SetClaim(cluster_.tasks().Find(entry.uid),
+                      {model::Claim::Phase::kWriting, entry.quota, entry.node, *number, false});
+  cluster_.Flush();
+  committed_.push_back(std::move(round));
+  return true;
+}
+
+}  // namespace sky::framework

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// One cycle's view and workbench: the lent snapshot, the time, the configuration, the plugins' callbacks,
+// and what was decided so far. A cycle is a pure function of (snapshot, config, now). Used on the
+// scheduling thread only; lives from OpenSession to CloseSession.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cache/round.h"
+#include "framework/config.h"
+#include "framework/hop.h"
+#include "framework/plan.h"
+#include "framework/statement.h"
+#include "model/cluster.h"
+
+namespace sky::framework {
+
+class Plugin;
+
+// One job's round in this cycle: the statement spans hop 1, hop 2 and the gate.
+struct JobRound {
+  JobRound(Session& session, model::JobId round_job) : job(round_job), statement(session) {}
+  model::JobId job;
+  Plan plan;
+  Statement statement;
+  bool extras = false;    // beyond the minimum: each stands for itself
+  bool on_nodes = false;  // hop 2 is done
+};
+
+// Told about each operation, on Do and on Undo, after the cluster was changed.
+struct EventHandler {
+  std::string plugin;
+  std::function<void(const Operation&)> allocate, deallocate;
+};
+
+// How a job wants its nodes chosen; the topology plugin says.
+struct TopologyPolicy {
+  bool enabled = false;   // within zones, in the order of ranks
+  bool strict = false;    // indexes of nodes must rise with ranks
+  bool pack = false;      // fill a node first, rather than spread evenly
+  std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty
+  // Cells in the order in which they are tried: the live siblings' own, else all; a job without topology
+  // gets the cells that hold all nodes of a spec code.
+  std::vector<model::CellKey> cells;
+  model::Network network = model::Network::kIb;
+  bool with_siblings = false;  // `cells` are where live siblings are
+  int64_t without_topology = 0;  // ready nodes that are in no zone
+};
+
+class Session {
+ public:
+  using JobBool = std::function<std::optional<bool>(model::JobId)>;
+  using JobVerdict = std::function<std::optional<model::Verdict>(model::JobId)>;
+  using RoundBool = std::function<std::optional<bool>(const JobRound&, Refusals&)>;
+  using JobKey = std::function<std::optional<int64_t>(model::JobId)>;
+  using QueueKey = std::function<std::optional<int64_t>(model::QueueId)>;
+  // Commits a round: Assume in the cache. Gives the refusal's words when the gang was refused.
+  using Committer = std::function<std::expected<uint64_t, cache::Refusal>(cache::Round&)>;
+
+  // What lives longer than a session: the plugins' kept answers and compiled expressions.
+  struct Kept {
+    StaticAnswers quota_answers, task_answers;
+    std::map<std::string, std::pair<std::vector<std::string>, expr::Program>> programs;
+  };
+
+  Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle, Committer committer,
+          Kept& kept);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const model::Cluster& cluster() const { return cluster_; }
+  const Config& config() const { return config_; }
+  WallTime now() const { return now_; }
+  uint64_t cycle() const { return cycle_; }
+
+  // --- registration (plugins, in OnSessionOpen) ---
+  TaskToQuota task_to_quota{"taskToQuota"};  // TQFns
+  QuotaToNode quota_to_node{"quotaToNode"};  // QNFns
+  TaskToNode task_to_node{"taskToNode"};     // TNFns
+  Stage<JobKey> job_order{expr::Type::kOrderKey};
+  Stage<QueueKey> queue_order{expr::Type::kOrderKey};
+  Stage<JobVerdict> job_valid{expr::Type::kVerdict};
+  Stage<JobBool> job_enqueueable{expr::Type::kBool};
+  Stage<JobBool> job_ready{expr::Type::kBool};
+  Stage<RoundBool> quota_ready{expr::Type::kBool};
+  Stage<RoundBool> quota_allocate{expr::Type::kBool};
+  std::vector<EventHandler> handlers;
+  // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all nodes.
+  std::function<TopologyPolicy(model::JobId)> predicate_zone;
+  // After the last registration.
+  void CompileExpressions();
+
+  // --- questions, answered by the expressions ---
+  // Jobs with something to place, best first: queue order, then job order, then name.
+  std::vector<model::JobId> OrderedJobs() const;
+  model::Verdict JobValid(model::JobId job) const;
+  bool JobEnqueueable(model::JobId job) const;
+  bool JobReady(model::JobId job) const;
+  TopologyPolicy PredicateZone(model::JobId job) const;
+  bool QuotaReady(const JobRound& round, Refusals& why) const;
+  bool QuotaAllocate(const JobRound& round, Refusals& why) const;
+
+  // --- the cycle's work ---
+  std::map<model::JobId, std::unique_ptr<JobRound>> rounds;  // made by allocateJob, ended by Commit or dropped
+  // Assumes the round's entries; true: its claims are open and its operations kept.
+  bool Commit(JobRound& round);
+  // Rounds that were assumed in this cycle, in order of commitment.
+  const std::vector<cache::Round>& committed() const { return committed_; }
+  // The bind action lets a round's bindings go. Rounds of earlier cycles count too.
+  void Approve(uint64_t round) { approved_.push_back(round); }
+  const std::vector<uint64_t>& approved() const { return approved_; }
+  // A gang was refused because something changed meanwhile: worth another cycle at once (F6).
+  bool conflicted() const { return conflicted_; }
+
+  // Why a job waits, for conditions and diagnosis; the last word of a cycle counts.
+  void Refuse(model::JobId job, Refusals why) { refusals_.insert_or_assign(job, std::move(why)); }
+  void Clear(model::JobId job) { refusals_.erase(job); }
+  const std::map<model::JobId, Refusals>& refusals() const { return refusals_; }
+
+ private:
+  friend class Statement;
+  cache::Round MakeRound(const JobRound& round) const;
+
+  model::Cluster& cluster_;
+  const Config& config_;
+  const WallTime now_;
+  const uint64_t cycle_;
+  Committer committer_;
+  Kept& kept_;
+  std::vector<cache::Round> committed_;
+  std::vector<uint64_t> approved_;
+  bool conflicted_ = false;
+  std::map<model::JobId, Refusals> refusals_;
+};
+
+}  // namespace sky::framework

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/statement.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "framework/session.h"
+
+namespace sky::framework {
+
+using model::Claim;
+
+std::string_view OperationName(Operation::Kind kind) {
+  switch (kind) {
+    case Operation::Kind::kAllocateTaskToQuota: return "AllocateTaskToQuota";
+    case Operation::Kind::kAllocateQuotaToNode: return "AllocateQuotaToNode";
+    case Operation::Kind::kAllocate: return "Allocate";
+  }
+  return "";
+}
+
+Statement::Statement(Statement&& other) noexcept
+    : session_(other.session_), operations_(std::exchange(other.operations_, {})) {}
+
+void Statement::Record(Operation operation) {
+  operations_.push_back(operation);
+  for (const EventHandler& handler : session_.handlers)
+    if (handler.allocate) handler.allocate(operation);
+}
+
+void Statement::AllocateTaskToQuota(model::TaskId task, model::QuotaId quota, model::NodeId node) {
+  model::Cluster& cluster = session_.cluster_;
+  SKY_CHECK(cluster.tasks()[task].placeable(), "task {}", cluster.tasks()[task].name);
+  Operation operation{Operation::Kind::kAllocateTaskToQuota, task, quota, node, cluster.tasks()[task].claim,
+                      cluster.quotas()[quota].planned};
+  cluster.SetClaim(task, Claim{Claim::Phase::kToQuota, quota, {}, 0});
+  if (!cluster.quotas()[quota].node.valid()) cluster.PlanQuota(quota, node);
+  cluster.FlushLedgers();
+  Record(operation);
+}
+
+void Statement::AllocateQuotaToNode(model::QuotaId quota, model::NodeId node) {
+  model::Cluster& cluster = session_.cluster_;
+  Operation operation{Operation::Kind::kAllocateQuotaToNode, {}, quota, node, {}, cluster.quotas()[quota].planned};
+  cluster.BindQuota(quota, node);
+  cluster.FlushLedgers();
+  Record(operation);
+}
+
+void Statement::Allocate(model::TaskId task) {
+  model::Cluster& cluster = session_.cluster_;
+  const Claim before = cluster.tasks()[task].claim;
+  SKY_CHECK(before.open() && before.node.valid() && !before.approved, "task {}", cluster.tasks()[task].name);
+  Claim approved = before;
+  approved.approved = true;
+  Operation operation{Operation::Kind::kAllocate, task, before.quota, before.node, before, {}};
+  cluster.SetClaim(task, approved);
+  cluster.FlushLedgers();
+  Record(operation);
+}
+
+void Statement::Undo(const Operation& operation) {
+  model::Cluster& cluster = session_.cluster_;
+  switch (operation.kind) {
+    case Operation::Kind::kAllocateTaskToQuota:
+      cluster.SetClaim(operation.task, operation.claim_before);
+      if (cluster.quotas()[operation.quota].planned != operation.planned_before)
+        cluster.PlanQuota(operation.quota, operation.planned_before);
+      break;
+    case Operation::Kind::kAllocateQuotaToNode:
+      cluster.BindQuota(operation.quota, {});
+      break;
+    case Operation::Kind::kAllocate:
+      cluster.SetClaim(operation.task, operation.claim_before);
+      break;
+  }
+  cluster.FlushLedgers();
+  for (const EventHandler& handler : session_.handlers)
+    if (handler.deallocate) handler.deallocate(operation);
+}
+
+void Statement::RollBackTo(size_t savepoint) {
+  while (operations_.size() > savepoint) {
+    const Operation last = operations_.back();
+    operations_.pop_back();
+    Undo(last);
+  }
+}
+
+}  // namespace sky::framework

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/all_plugins.h"
+
+#include "plugins/binpack/binpack.h"
+#include "plugins/gang/gang.h"
+#include "plugins/predicates/predicates.h"
+#include "plugins/priority/priority.h"
+#include "plugins/quotapredicates/quotapredicates.h"
+#include "plugins/topology/topology.h"
+
+namespace sky::plugins {
+
+void AddAllPlugins(framework::Registry& registry) {
+  registry.plugins.emplace("priority", Priority::Kind());
+  registry.plugins.emplace("gang", Gang::Kind());
+  registry.plugins.emplace("predicates", Predicates::Kind());
+  registry.plugins.emplace("quotapredicates", QuotaPredicates::Kind());
+  registry.plugins.emplace("topology", Topology::Kind());
+  registry.plugins.emplace("binpack", Binpack::Kind());
+}
+
+}  // namespace sky::plugins

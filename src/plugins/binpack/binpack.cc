@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/binpack/binpack.h"
+
+#include "framework/session.h"
+
+namespace sky::plugins {
+
+int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& request, const model::Resources& used,
+                       const model::Resources& allocatable) const {
+  int64_t sum = 0, weights = 0;
+  for (size_t i = 0; i < request.size(); ++i) {
+    const model::ResourceId name(i);
+    if (request[name] <= 0 || name == model::ResourceNames::kPods) continue;
+    int64_t weight = 1;
+    if (!weights_.empty()) {
+      const auto found = weights_.find(std::string(cluster.names().resources.Name(name)));
+      if (found != weights_.end()) weight = found->second;
+    }
+    weights += weight;
+    if (allocatable[name] <= 0 || used[name] > allocatable[name] - request[name]) return 0;
+    // In thousandths; amounts may be near the end of int64.
+    const int64_t after = used[name] + request[name];
+    const int64_t part = allocatable[name] > INT64_MAX / 1000 ? after / (allocatable[name] / 1000) : after * 1000 / allocatable[name];
+    sum += weight * part;
+  }
+  return weights == 0 ? 0 : sum / (weights * 10);
+}
+
+void Binpack::OnSessionOpen(framework::Session& session) {
+  if (weight_ == 0) return;
+  const model::Cluster& cluster = session.cluster();
+  session.quota_to_node.n_order.Add("binpack", [this, &cluster](model::QuotaId quota, model::NodeId node_id) {
+    const model::Node& node = cluster.nodes()[node_id];
+    return Score(cluster, cluster.quotas()[quota].request, node.quota_requests, node.allocatable);
+  });
+  session.task_to_node.n_order.Add("binpack", [this, &cluster](model::TaskId task, model::NodeId node_id) {
+    const model::Node& node = cluster.nodes()[node_id];
+    return Score(cluster, cluster.tasks()[task].facts->request, node.used, node.allocatable);
+  });
+}
+
+framework::PluginKind Binpack::Kind() {
+  return {[](const framework::PluginArgs& args, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+            const int64_t weight = TRY(args.Int("weight", 1, 0, 1'000'000));
+            auto weights = TRY(args.Ints("resources", {}, 0, 1'000'000));
+            return std::make_unique<Binpack>(weight, std::move(weights));
+          },
+          {{"weight", framework::ArgType::kInt}, {"resources", framework::ArgType::kInts}},
+          {"quotaToNode.nOrder", "taskToNode.nOrder"}};
+}
+
+}  // namespace sky::plugins

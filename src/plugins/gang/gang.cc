@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gang/gang.h"
+
+#include "framework/session.h"
+
+namespace sky::plugins {
+namespace {
+
+using framework::JobRound;
+using framework::Refusals;
+using model::Job;
+using model::JobId;
+using model::Reason;
+using model::Verdict;
+
+// Damaged (started, but short of its minimum) 0, new 1, whole (wants extras only) 2; then by creation.
+int64_t OrderKey(const Job& job) {
+  if (job.ready >= job.needed) return 2;
+  return job.started ? 0 : 1;
+}
+
+Verdict EnoughPods(const model::Cluster& cluster, const Job& job) {
+  const int64_t could = int64_t{job.ready} + job.placeable;
+  if (could < job.needed) {
+    // Gated members may come; say so rather than "too few".
+    const Reason reason = int64_t{job.ready} + job.waiting >= job.needed ? Reason::kGated : Reason::kNotEnoughPods;
+    return Verdict::NotNow(reason, job.needed, could);
+  }
+  if (!job.object) return Verdict::Fit();
+  for (const auto& [role, least] : job.object->spec.min_task_member) {
+    int64_t members = 0;
+    for (const model::TaskId id : job.members) {
+      const model::Task& task = cluster.tasks()[id];
+      const bool counts = task.state == model::TaskState::kSucceeded || task.placeable() ||
+                          ((task.bound() || task.claim.open()) && !task.facts->deleting);
+      members += counts && task.facts->role == role ? 1 : 0;
+    }
+    if (members < least) return Verdict::NotNow(Reason::kNotEnoughPods, least, members);
+  }
+  return Verdict::Fit();
+}
+
+// Members that have a place once this round is carried out; with `on_nodes` only those whose quota has a
+// node. Counted from the tasks: the job's own counts are of before the round.
+bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, bool on_nodes) {
+  const Job& job = cluster.jobs()[round.job];
+  int64_t placed = 0;
+  for (const model::TaskId id : job.members) {
+    const model::Task& task = cluster.tasks()[id];
+    if (task.state == model::TaskState::kSucceeded) ++placed;
+    if (task.facts->terminal || task.facts->deleting) continue;
+    if (task.bound()) ++placed;
+    if (task.claim.open() && (!on_nodes || cluster.quotas()[task.claim.quota].node.valid())) ++placed;
+  }
+  if (placed >= job.needed) return true;
+  why.Add(Verdict::NotNow(on_nodes ? Reason::kInsufficientQuotaIdle : Reason::kInsufficientQuota, job.needed, placed));
+  return false;
+}
+
+// Every member that has a claim fits physically now (F13), and together with those that run they are enough.
+bool Startable(const model::Cluster& cluster, const Job& job) {
+  int64_t members = 0;
+  for (const model::TaskId id : job.members) {
+    const model::Task& task = cluster.tasks()[id];
+    if (task.state == model::TaskState::kSucceeded) ++members;
+    if (task.facts->terminal || task.facts->deleting) continue;
+    if (task.bound()) ++members;
+    if (!task.claim.open() || !task.claim.node.valid()) continue;
+    ++members;
+    const model::Node& node = cluster.nodes()[task.claim.node];
+    for (size_t i = 0; i < task.facts->request.size(); ++i) {
+      const model::ResourceId name(i);
+      if (task.facts->request[name] > 0 && node.used[name] > node.allocatable[name] - task.facts->request[name]) return false;
+    }
+  }
+  return members >= job.needed;
+}
+
+}  // namespace
+
+void Gang::OnSessionOpen(framework::Session& session) {
+  const model::Cluster& cluster = session.cluster();
+  session.job_order.Add("gang", [&](JobId job) { return OrderKey(cluster.jobs()[job]); });
+  session.job_valid.Add("gang", [&](JobId job) { return EnoughPods(cluster, cluster.jobs()[job]); });
+  session.job_ready.Add("gang", [&](JobId job) { return Startable(cluster, cluster.jobs()[job]); });
+  session.quota_ready.Add("gang", [&](const JobRound& round, Refusals& why) { return Whole(cluster, round, why, false); });
+  session.quota_allocate.Add("gang", [&](const JobRound& round, Refusals& why) { return Whole(cluster, round, why, true); });
+}
+
+framework::PluginKind Gang::Kind() {
+  return {[](const framework::PluginArgs&, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+            return std::make_unique<Gang>();
+          },
+          {},
+          {"jobOrder", "jobValid", "jobReady", "quotaReady", "quotaAllocate"}};
+}
+
+}  // namespace sky::plugins

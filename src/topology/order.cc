@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/order.h"
+
+#include <algorithm>
+
+namespace sky::topology {
+
+Interval IntervalOf(const Positions& placed, size_t rank) {
+  Interval interval;
+  for (size_t lower = rank; lower-- > 0;)
+    if (placed[lower]) {
+      interval.lowest = *placed[lower];
+      break;
+    }
+  for (size_t higher = rank + 1; higher < placed.size(); ++higher)
+    if (placed[higher]) {
+      interval.highest = *placed[higher];
+      break;
+    }
+  return interval;
+}
+
+bool Monotone(const Positions& placed) {
+  int64_t last = INT64_MIN;
+  for (const auto& position : placed) {
+    if (!position) continue;
+    if (*position < last) return false;
+    last = *position;
+  }
+  return true;
+}
+
+}  // namespace sky::topology
