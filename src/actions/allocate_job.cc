@@ -51,7 +51,8 @@ class AllocateJob final : public framework::Action {
     for (const bool extras : {false, true})
       for (const model::JobId job : jobs) {
         const model::Job& row = session.cluster().jobs()[job];
-        if ((row.ready >= row.needed) == extras) Plan(session, job);
+        // A group that is being read again is planned when the answer is there.
+        if ((row.ready >= row.needed) == extras && !row.unconfirmed) Plan(session, job);
       }
   }
 

@@ -230,8 +230,9 @@ bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>&
     std::vector<NodeId> nodes;
     for (const Cell* cell : choice) nodes.insert(nodes.end(), cell->nodes.begin(), cell->nodes.end());
     if (policy_.strict)
-      std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-        return cluster_.nodes()[a].index < cluster_.nodes()[b].index;
+      std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+        const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
+        return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
       });
     if (PlaceOrdered(tasks, nodes)) return true;
   }

@@ -20,7 +20,7 @@ std::string Cache::CheckJob(const Round& round, const model::Cluster& seen) cons
   if (job.uid() != round.group_uid) return fmt::format("group {} was made anew", round.job);
   const model::JobId seen_id = seen.jobs().Find(round.job);
   if (!seen_id.valid() || seen.jobs()[seen_id].queue != job.queue) return fmt::format("group {} changed its queue", round.job);
-  if (const auto news = news_.find(round.job); !job.single && news != news_.end() && news->second.member > news->second.group)
+  if (job.unconfirmed)
     return fmt::format("group {} must be read again: a member is newer than its last word", round.job);
   if (job.ready + static_cast<int64_t>(round.entries.size()) < job.needed)
     return fmt::format("group {} needs {} members now, {} have a place", round.job, job.needed,
@@ -126,6 +126,19 @@ void Cache::Acknowledge(uint64_t round) {
     Claim claim = cluster_.tasks()[id].claim;
     if (claim.round != round || claim.phase != Claim::Phase::kWriting) continue;
     claim.phase = Claim::Phase::kClaimed;
+    cluster_.SetClaim(id, claim);
+  }
+}
+
+void Cache::Approve(uint64_t round) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rounds_.find(round);
+  if (found == rounds_.end()) return;
+  for (const std::string& uid : found->second) {
+    const TaskId id = cluster_.tasks().Find(uid);
+    if (!id.valid() || cluster_.tasks()[id].claim.round != round || !cluster_.tasks()[id].claim.open()) continue;
+    Claim claim = cluster_.tasks()[id].claim;
+    claim.approved = true;
     cluster_.SetClaim(id, claim);
   }
 }

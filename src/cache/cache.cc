@@ -67,12 +67,12 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
                     cluster_.nodes()[cluster_.tasks()[id].claim.node].name == facts->node_name;
   // An event from before our acknowledged binding must not undo it.
   if (before && !before->node_name.empty() && facts->node_name.empty()) return Effect::kNothing;
-  if (!before && !facts->job_key.empty() && facts->node_name.empty()) {
-    GroupNews& news = news_[facts->job_key];
-    news.member = ++sequence_;
-    if (facts->grouping == model::Grouping::kGroup) stale_groups_.insert(facts->job_key);
-  }
   cluster_.SetPod(facts);
+  if (!before && facts->grouping == model::Grouping::kGroup && facts->node_name.empty()) {
+    news_[facts->job_key].member = ++sequence_;
+    stale_groups_.insert(facts->job_key);
+    cluster_.SetUnconfirmed(cluster_.jobs().Find(facts->job_key), true);
+  }
   if (!PodMatters(before.get(), *facts)) return Effect::kQuiet;
   return echo ? Effect::kQuiet : Effect::kRelevant;
 }
@@ -119,10 +119,10 @@ Effect Cache::Apply(const api::Delta<api::PodGroup>& delta) {
     if (!cluster_.jobs().Find(key).valid()) news_.erase(key);
     return Effect::kRelevant;
   }
-  GroupNews& news = news_[key];
-  news.group = ++sequence_;
-  if (news.group > news.member) stale_groups_.erase(key);
+  news_[key].group = ++sequence_;
+  stale_groups_.erase(key);
   cluster_.SetPodGroup(delta.object);
+  cluster_.SetUnconfirmed(cluster_.jobs().Find(key), false);
   // Statuses and conditions are others' and our own writing.
   const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
                     before->spec == delta.object->spec && before->metadata.annotations == delta.object->metadata.annotations;
@@ -269,12 +269,23 @@ std::string Cache::Audit() const {
 
 std::vector<Cache::StaleGroup> Cache::TakeStaleGroups() {
   const std::lock_guard lock(mutex_);
+  cluster_.Flush();
   std::vector<StaleGroup> stale;
-  for (const std::string& key : stale_groups_) {
-    const size_t slash = key.find('/');
-    stale.push_back({key, key.substr(0, slash), key.substr(slash + 1), sequence_});
+  for (auto at = stale_groups_.begin(); at != stale_groups_.end();) {
+    const model::JobId id = cluster_.jobs().Find(*at);
+    // Nobody asks about a group that isn't there, or is still short of members.
+    const bool whole = id.valid() && cluster_.jobs()[id].object &&
+                       cluster_.jobs()[id].ready + cluster_.jobs()[id].placeable >= cluster_.jobs()[id].needed;
+    if (id.valid() && !whole) {
+      ++at;
+      continue;
+    }
+    if (id.valid()) {
+      const size_t slash = at->find('/');
+      stale.push_back({*at, at->substr(0, slash), at->substr(slash + 1), sequence_});
+    }
+    at = stale_groups_.erase(at);
   }
-  stale_groups_.clear();
   return stale;
 }
 
@@ -282,11 +293,39 @@ Effect Cache::ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::Po
   const std::lock_guard lock(mutex_);
   const auto known = news_.find(read.key);
   if (known == news_.end()) return Effect::kNothing;
+  // Members that came while the answer was under way: once more.
+  if (known->second.member > read.sequence) {
+    stale_groups_.insert(read.key);
+    return Effect::kQuiet;
+  }
   if (known->second.group < read.sequence) {
     known->second.group = read.sequence;
     if (group) cluster_.SetPodGroup(std::move(group));
   }
-  // The job may be planned from now on.
+  cluster_.SetUnconfirmed(cluster_.jobs().Find(read.key), false);
+  return Effect::kRelevant;
+}
+
+void Cache::ReadFailed(const StaleGroup& read) {
+  const std::lock_guard lock(mutex_);
+  stale_groups_.insert(read.key);
+}
+
+Effect Cache::Adopt(Round& round) {
+  const std::lock_guard lock(mutex_);
+  round.number = next_round_++;
+  OpenClaims(round, model::Claim::Phase::kClaimed);
+  cluster_.Flush();
+  // What doesn't fit any more goes, entry by entry, from the last rank.
+  while (!round.entries.empty() && !CheckRoom(round).empty()) {
+    cluster_.SetClaim(round.entries.back().task, model::Claim{});
+    round.entries.pop_back();
+    cluster_.Flush();
+  }
+  if (round.entries.empty()) return Effect::kNothing;
+  std::set<std::string>& open = rounds_[round.number];
+  for (const RoundEntry& entry : round.entries) open.insert(entry.uid);
+  Settle();
   return Effect::kRelevant;
 }
 

@@ -73,9 +73,11 @@ class Cache {
   std::vector<StaleGroup> TakeStaleGroups();
   // `group` null: it isn't there.
   Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
+  void ReadFailed(const StaleGroup& read);  // to be asked again
 
   // --- claims: what the executor reports ---
   void Acknowledge(uint64_t round);                            // Writing → Claimed
+  void Approve(uint64_t round);                                // the bind action let it go
   void MarkSending(uint64_t round, const std::string& uid);    // a binding is open
   void Drop(uint64_t round, const std::string& uid);           // on proof only (F10)
   void DropRound(uint64_t round);                              // refused, or voided: every entry not sending
@@ -96,10 +98,15 @@ class Cache {
     bool spent = false;             // nothing open is left: bound, gone, or not this group's
   };
   Adoption CheckPlacement(const api::Placement& placement) const;
+  // Opens the claims (Claimed) of entries that CheckPlacement found good, as far as there is room: what
+  // has none is taken out of the round.
+  Effect Adopt(Round& round);
 
   // --- pictures ---
-  // Quotas whose status differs from the truth, in natural order of names; `max` at most.
-  std::vector<Picture> StalePictures(size_t max);
+  // Quotas whose status differs from the truth, `max` at most. Each is given once; it comes again when its
+  // object or its truth changes (the echo of a write is such a change), or on PictureAgain.
+  std::vector<Picture> TakeStalePictures(size_t max);
+  void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
 
   // A copy of the whole cluster, for diagnosis and tests.

@@ -55,30 +55,32 @@ bool Cache::PictureStale(QuotaId id) const {
   const model::Quota& quota = cluster_.quotas()[id];
   // A split quota is an error that people must look at: left alone.
   if (!quota.exists() || quota.deleting() || quota.split) return false;
+  // The picture trails what is durable: a claim on its way, or a binding that is open, isn't shown yet.
+  for (const TaskId user : quota.users) {
+    const model::Claim::Phase phase = cluster_.tasks()[user].claim.phase;
+    if (phase == model::Claim::Phase::kWriting || phase == model::Claim::Phase::kSending) return false;
+  }
   const api::QuotaStatus& have = quota.object->status;
   const api::QuotaStatus want = Paint(id).status;
   const bool same_phase = have.phase == want.phase || (have.phase.empty() && want.phase == "QuotaEmpty");
   return !(same_phase && have.node_name == want.node_name && have.allocated == want.allocated && have.tasks == want.tasks);
 }
 
-std::vector<Picture> Cache::StalePictures(size_t max) {
+std::vector<Picture> Cache::TakeStalePictures(size_t max) {
   const std::lock_guard lock(mutex_);
   Settle();
-  std::vector<QuotaId> stale;
-  for (auto at = picture_candidates_.begin(); at != picture_candidates_.end();) {
-    if (PictureStale(*at)) {
-      stale.push_back(*at++);
-    } else {
-      at = picture_candidates_.erase(at);
-    }
-  }
-  std::sort(stale.begin(), stale.end(), [&](QuotaId a, QuotaId b) {
-    return NaturalLess{}(cluster_.quotas()[a].name, cluster_.quotas()[b].name);
-  });
-  if (stale.size() > max) stale.resize(max);
   std::vector<Picture> pictures;
-  for (const QuotaId id : stale) pictures.push_back(Paint(id));
+  while (pictures.size() < max && !picture_candidates_.empty()) {
+    const QuotaId id = *picture_candidates_.begin();
+    picture_candidates_.erase(picture_candidates_.begin());
+    if (PictureStale(id)) pictures.push_back(Paint(id));
+  }
   return pictures;
+}
+
+void Cache::PictureAgain(const std::string& quota_name) {
+  const std::lock_guard lock(mutex_);
+  if (const QuotaId id = cluster_.quotas().Find(quota_name); id.valid()) picture_candidates_.insert(id);
 }
 
 std::optional<Picture> Cache::PictureOf(const std::string& quota_name) {

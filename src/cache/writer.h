@@ -47,6 +47,9 @@ class ClusterWriter {
   // Server-side apply of status.conditions by this program's field manager.
   virtual void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                        const std::vector<api::Condition>& conditions, Done<Written> done) = 0;
+  // The same for one condition of a pod.
+  virtual void ApplyPodCondition(const std::string& ns, const std::string& name, const api::Condition& condition,
+                                 Done<Written> done) = 0;
   virtual void CreateQueue(const api::Queue& queue, Done<Written> done) = 0;
   // Best effort: dropped when too many wait.
   struct EventNote {

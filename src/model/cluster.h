@@ -84,6 +84,7 @@ class Cluster {
   // Both invalid: the node has no topology.
   void SetNodeZones(std::string_view node, ZoneId roce, ZoneId ib);
   void SetNodeLost(NodeId node, bool lost);
+  void SetUnconfirmed(JobId job, bool unconfirmed);
   // An absent value: the class is gone.
   void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
 

@@ -348,6 +348,10 @@ void Cluster::SetNodeLost(NodeId id, bool lost) {
     if (quotas_[QuotaId(i)].live && quotas_[QuotaId(i)].status_node == id) Dirty(QuotaId(i));
 }
 
+void Cluster::SetUnconfirmed(JobId id, bool unconfirmed) {
+  if (jobs_.Live(id) && jobs_[id].unconfirmed != unconfirmed) Mutable(id).unconfirmed = unconfirmed;
+}
+
 void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default) {
   const std::string key(name);
   priority_classes_.values.erase(key);

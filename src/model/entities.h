@@ -39,6 +39,7 @@ struct Job {
   std::string queue_name;  // the last known one; "" while no PodGroup was ever seen
   QueueId queue;
   JobNotes notes;
+  bool unconfirmed = false;  // a member came after the group's last word: it must be read again (F6)
   std::vector<TaskId> members;  // by id
 
   // derived

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reasons as sentences for people: the only place where a verdict becomes prose. Bounded in length, with
+// numbers and names but no times, so that an unchanged situation gives an unchanged text (F52).
+#pragma once
+
+#include <string>
+
+#include "framework/plan.h"
+#include "model/cluster.h"
+
+namespace sky::diagnose {
+
+// "ZoneFull: roce#S1 has room for 3 of 4 (InsufficientIdle nvidia.com/gpu on 5, NodeNotReady on 1)"
+std::string Describe(const framework::Refusals& why, const model::Names& names);
+
+// "asks 8 nvidia.com/gpu, 3 left"; "" when the verdict holds no numbers.
+std::string Numbers(const model::Verdict& verdict, const model::Names& names);
+
+}  // namespace sky::diagnose

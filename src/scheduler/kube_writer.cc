@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/kube_writer.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sky::scheduler {
+namespace {
+
+using cache::Done;
+using cache::Written;
+
+constexpr std::string_view kFieldManager = "sky-scheduler";
+
+template <class T>
+auto WithoutBody(Done<Written> done) {
+  return [done = std::move(done)](Result<T> answer) {
+    if (answer) done(Written{});
+    else done(std::unexpected(std::move(answer).error()));
+  };
+}
+
+auto FromStatus(Done<Written> done) {
+  return [done = std::move(done)](Status answer) {
+    if (answer) done(Written{});
+    else done(std::unexpected(std::move(answer).error()));
+  };
+}
+
+nlohmann::json ConditionJson(const api::Condition& condition) {
+  nlohmann::json out = {{"type", condition.type}, {"status", condition.status}, {"reason", condition.reason},
+                        {"message", condition.message}};
+  if (condition.last_transition_time.at) out["lastTransitionTime"] = FormatTime(*condition.last_transition_time.at);
+  return out;
+}
+
+std::string ConditionsDocument(const api::Kind& kind, const std::string& ns, const std::string& name,
+                               const std::vector<api::Condition>& conditions) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const api::Condition& condition : conditions) list.push_back(ConditionJson(condition));
+  return nlohmann::json{{"apiVersion", kind.ApiVersion()},
+                        {"kind", kind.kind},
+                        {"metadata", {{"name", name}, {"namespace", ns}}},
+                        {"status", {{"conditions", std::move(list)}}}}
+      .dump();
+}
+
+}  // namespace
+
+// Without time left the call fails with kCancelled before anything is sent.
+kube::CallOptions KubeWriter::Write(bool urgent) const {
+  kube::CallOptions options;
+  options.timeout = leadership_.leading() ? leadership_.WriteTimeout().value_or(Duration::zero()) : Duration::zero();
+  options.urgent = urgent;
+  return options;
+}
+
+kube::CallOptions KubeWriter::Read() const {
+  kube::CallOptions options;
+  options.timeout = std::chrono::seconds(5);
+  options.urgent = true;
+  return options;
+}
+
+void KubeWriter::CreatePlacement(const api::Placement& placement, Done<api::Placement> done) {
+  client_.Create<api::Placement>(placement, Write(true), std::move(done));
+}
+
+void KubeWriter::UpdatePlacement(const api::Placement& placement, Done<api::Placement> done) {
+  client_.Update<api::Placement>(placement, Write(true), std::move(done));
+}
+
+void KubeWriter::GetPlacement(const std::string& ns, const std::string& name, Done<api::Placement> done) {
+  client_.Get<api::Placement>(ns, name, Read(), std::move(done));
+}
+
+void KubeWriter::DeletePlacement(const std::string& ns, const std::string& name, const std::string& uid, Done<Written> done) {
+  kube::DeleteOptions del;
+  del.uid = uid;
+  client_.Delete<api::Placement>(ns, name, del, Write(true), FromStatus(std::move(done)));
+}
+
+void KubeWriter::Bind(const cache::BindRequest& request, Done<Written> done) {
+  kube::CallOptions options = Write(true);
+  options.dry_run = request.dry_run;
+  api::StringMap annotations(request.annotations.begin(), request.annotations.end());
+  client_.Bind({request.namespace_, request.name, request.uid}, request.node, annotations, options, FromStatus(std::move(done)));
+}
+
+void KubeWriter::GetPod(const std::string& ns, const std::string& name, Done<api::Pod> done) {
+  client_.Get<api::Pod>(ns, name, Read(), std::move(done));
+}
+
+void KubeWriter::GetPodGroup(const std::string& ns, const std::string& name, Done<api::PodGroup> done) {
+  client_.Get<api::PodGroup>(ns, name, Read(), std::move(done));
+}
+
+void KubeWriter::PatchQuotaStatus(const std::string& name, const std::string& body, Done<Written> done) {
+  client_.MergePatch<api::Quota>("", name, kube::Part::kStatus, body, Write(false), WithoutBody<api::Quota>(std::move(done)));
+}
+
+void KubeWriter::ApplyPodGroupConditions(const std::string& ns, const std::string& name,
+                                         const std::vector<api::Condition>& conditions, Done<Written> done) {
+  client_.ApplyPatch<api::PodGroup>(ns, name, kube::Part::kStatus,
+                                    ConditionsDocument(api::KindOf<api::PodGroup>(), ns, name, conditions),
+                                    {std::string(kFieldManager), true}, Write(false), WithoutBody<api::PodGroup>(std::move(done)));
+}
+
+void KubeWriter::ApplyPodCondition(const std::string& ns, const std::string& name, const api::Condition& condition,
+                                   Done<Written> done) {
+  client_.ApplyPatch<api::Pod>(ns, name, kube::Part::kStatus, ConditionsDocument(api::KindOf<api::Pod>(), ns, name, {condition}),
+                               {std::string(kFieldManager), true}, Write(false), WithoutBody<api::Pod>(std::move(done)));
+}
+
+void KubeWriter::CreateQueue(const api::Queue& queue, Done<Written> done) {
+  client_.Create<api::Queue>(queue, Write(false), WithoutBody<api::Queue>(std::move(done)));
+}
+
+}  // namespace sky::scheduler

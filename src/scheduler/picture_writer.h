@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes Quota.status, the picture for people: whatever differs from the ledgers, after the bindings, a few
+// at a time, one in flight a quota. Healing (a status that live pods contradict: fixQuotaBinding) is held
+// to minFixQuotaInterval. Lives on the loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cache/cache.h"
+#include "cache/writer.h"
+#include "kube/loop.h"
+
+namespace sky::scheduler {
+
+class PictureWriter {
+ public:
+  PictureWriter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer, Duration min_fix_interval,
+                std::function<bool()> may_write, std::function<bool()> busy);
+
+  // Something may have changed: looks soon, once for many calls.
+  void Poke();
+  // Writes these quotas' statuses at once; done when all are acknowledged, or with the first refusal.
+  void WriteNow(const cache::Round& round, std::function<void(Status)> done);
+  bool Idle() const { return in_flight_.empty() && !timer_; }
+  size_t in_flight() const { return in_flight_.size(); }
+  uint64_t written() const { return written_; }
+  uint64_t healed() const { return healed_; }
+
+ private:
+  struct Batch;
+  void Look();
+  void NoteHealing(const cache::Picture& picture);
+  void AgainAt(MonoTime at, const std::string& name);
+  void Write(const cache::Picture& picture, std::function<void(Status)> done);
+  static std::string Patch(const cache::Picture& picture);
+
+  static constexpr size_t kMaxInFlight = 8;
+  static constexpr Duration kDelay = std::chrono::milliseconds(5);
+
+  kube::Loop& loop_;
+  cache::Cache& cache_;
+  cache::ClusterWriter& writer_;
+  const Duration min_fix_interval_;
+  std::function<bool()> may_write_, busy_;
+  kube::Lifeline alive_;
+  std::set<std::string> in_flight_;  // quotas
+  size_t waiting_ = 0;               // pictures that come again later
+  bool timer_ = false;
+  std::optional<MonoTime> last_fix_;
+  uint64_t written_ = 0, healed_ = 0;
+};
+
+}  // namespace sky::scheduler

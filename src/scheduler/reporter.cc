@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/reporter.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+
+#include "diagnose/describe.h"
+
+namespace sky::scheduler {
+namespace {
+
+const api::Condition* Find(const std::vector<api::Condition>& conditions, std::string_view type) {
+  for (const api::Condition& condition : conditions)
+    if (condition.type == type) return &condition;
+  return nullptr;
+}
+
+}  // namespace
+
+void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult& result) {
+  std::set<std::string> seen;
+  const auto pod_owner = [&](model::TaskId id) {
+    const api::Pod& pod = *cluster.tasks()[id].facts->pod;
+    return Owner{false, pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, pod.status.conditions};
+  };
+  const auto say = [&](const std::string& key, Owner owner, std::string reason, std::string message) {
+    seen.insert(key);
+    Say(key, std::move(owner), std::move(reason), std::move(message));
+  };
+  const auto group_owner = [](const model::Job& job) {
+    return Owner{true, job.object->metadata.namespace_, job.object->metadata.name, job.object->metadata.uid,
+                 job.object->status.conditions};
+  };
+  for (const auto& [id, why] : result.refusals) {
+    if (!cluster.jobs().Live(id)) continue;
+    const model::Job& job = cluster.jobs()[id];
+    std::string reason(model::ReasonName(why.main)), message = diagnose::Describe(why, names_);
+    if (!job.notes.problem.empty()) message += "; " + job.notes.problem;
+    if (job.object) {
+      say(job.name, group_owner(job), reason, message);
+      continue;
+    }
+    for (const model::TaskId task : job.ranked)
+      if (!cluster.tasks()[task].bound()) say(job.single ? job.name : "pod " + cluster.tasks()[task].facts->meta().Key(),
+                                              pod_owner(task), reason, message);
+  }
+  for (const model::TaskId task : cluster.ungrouped())
+    say("pod " + cluster.tasks()[task].facts->meta().Key(), pod_owner(task), std::string(model::ReasonName(model::Reason::kNoPodGroup)),
+        "NoPodGroup: its owner's kind is grouped by a controller, and it has no PodGroup yet");
+  for (const cache::Round& round : result.committed) {
+    const model::JobId id = cluster.jobs().Find(round.job);
+    if (id.valid() && cluster.jobs()[id].object) say(round.job, group_owner(cluster.jobs()[id]), "", "");
+  }
+  // Whoever isn't waiting any more, and wasn't just placed, is gone or has been told.
+  std::erase_if(reports_, [&](const auto& item) {
+    return !seen.contains(item.first) && !item.second.reason.empty() && !cluster.jobs().Find(item.first).valid();
+  });
+}
+
+void Reporter::Say(const std::string& key, Owner owner, std::string reason, std::string message) {
+  auto [at, added] = reports_.try_emplace(key);
+  Report& report = at->second;
+  const bool changed = added || report.reason != reason || report.message != message || report.owner.uid != owner.uid;
+  report.owner = std::move(owner);
+  if (!changed) return;
+  report.reason = std::move(reason);
+  report.message = std::move(message);
+  report.written = AlreadySays(report);
+  if (report.written || report.due) return;
+  report.due = true;
+  // A gang that starts at once was never waiting: only what stands is said.
+  loop_.RunAfter(report.reason.empty() ? Duration::zero() : Duration(kStands), alive_.Guard([this, key] { Write(key); }));
+}
+
+std::vector<api::Condition> Reporter::Conditions(const Report& report) const {
+  const bool started = report.reason.empty();
+  api::Condition condition;
+  condition.last_transition_time.at = loop_.clock().Wall();
+  if (!report.owner.group) {
+    condition.type = "PodScheduled";
+    condition.status = "False";
+    condition.reason = "Unschedulable";
+    condition.message = report.message;
+  } else {
+    condition.type = started ? "Scheduled" : "Unschedulable";
+    condition.status = "True";
+    condition.reason = started ? "Placed" : report.reason;
+    condition.message = started ? "its members have their places" : report.message;
+  }
+  // The instant of the change, not of the last word about it.
+  const api::Condition* before = Find(report.owner.conditions, condition.type);
+  if (before != nullptr && before->status == condition.status && before->last_transition_time.at)
+    condition.last_transition_time = before->last_transition_time;
+  return {condition};
+}
+
+bool Reporter::AlreadySays(const Report& report) const {
+  const api::Condition wanted = Conditions(report).front();
+  const api::Condition* have = Find(report.owner.conditions, wanted.type);
+  const bool other = report.owner.group && Find(report.owner.conditions, wanted.type == "Scheduled" ? "Unschedulable" : "Scheduled") != nullptr;
+  return have != nullptr && !other && have->status == wanted.status && have->reason == wanted.reason && have->message == wanted.message;
+}
+
+void Reporter::Write(const std::string& key) {
+  const auto at = reports_.find(key);
+  if (at == reports_.end()) return;
+  Report& report = at->second;
+  report.due = false;
+  if (report.written || !may_write_()) return;
+  report.written = true;
+  ++in_flight_;
+  auto answered = alive_.Guard([this, key](Result<cache::Written> answer) {
+    --in_flight_;
+    Answered(key, std::move(answer));
+  });
+  const Owner& owner = report.owner;
+  const std::vector<api::Condition> conditions = Conditions(report);
+  if (owner.group) writer_.ApplyPodGroupConditions(owner.namespace_, owner.name, conditions, std::move(answered));
+  else writer_.ApplyPodCondition(owner.namespace_, owner.name, conditions.front(), std::move(answered));
+  if (report.reason.empty()) return;
+  cache::ClusterWriter::EventNote note;
+  note.regarding.kind = owner.group ? "PodGroup" : "Pod";
+  note.regarding.api_version = owner.group ? "scheduling.infini-ai.com/v1alpha1" : "v1";
+  note.regarding.namespace_ = owner.namespace_;
+  note.regarding.name = owner.name;
+  note.regarding.uid = owner.uid;
+  note.warning = true;
+  note.reason = owner.group ? report.reason : "FailedScheduling";
+  note.action = "Scheduling";
+  note.note = report.message;
+  writer_.Event(note);
+}
+
+void Reporter::Answered(const std::string& key, Result<cache::Written> answer) {
+  const auto at = reports_.find(key);
+  if (answer || at == reports_.end()) return;
+  const Error& error = answer.error();
+  if (error.code() == Code::kNotFound) return;
+  spdlog::warn("condition of {} not written: {}", key, error.message());
+  at->second.written = false;
+  at->second.due = true;
+  loop_.RunAfter(std::max<Duration>(error.retry_after(), std::chrono::seconds(5)), alive_.Guard([this, key] { Write(key); }));
+}
+
+void Reporter::Bound(const cache::RoundEntry& entry) {
+  reports_.erase("pod " + entry.namespace_ + "/" + entry.name);
+  reports_.erase("pod:" + entry.namespace_ + "/" + entry.name);
+  cache::ClusterWriter::EventNote note;
+  note.regarding.kind = "Pod";
+  note.regarding.api_version = "v1";
+  note.regarding.namespace_ = entry.namespace_;
+  note.regarding.name = entry.name;
+  note.regarding.uid = entry.uid;
+  note.reason = "Scheduled";
+  note.action = "Binding";
+  note.note = fmt::format("assigned to {} through quota {}", entry.node_name, entry.quota_name);
+  writer_.Event(note);
+}
+
+void Reporter::Refused(const cache::Round& round, model::Reason reason, const std::string& why) {
+  spdlog::warn("job {}: {}: {}", round.job, model::ReasonName(reason), why);
+}
+
+std::string Reporter::WhyWaits(const std::string& job) const {
+  const auto at = reports_.find(job);
+  return at == reports_.end() ? std::string() : at->second.message;
+}
+
+std::map<std::string, int> Reporter::WaitingByReason() const {
+  std::map<std::string, int> counts;
+  for (const auto& [key, report] : reports_)
+    if (!report.reason.empty()) ++counts[report.reason];
+  return counts;
+}
+
+}  // namespace sky::scheduler

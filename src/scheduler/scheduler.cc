@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// When cycles run, and what happens around one; recovery stands in recovery.cc.
+#include "scheduler/scheduler.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/log.h"
+
+namespace sky::scheduler {
+
+using cache::Effect;
+
+Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine, cache::ClusterWriter& writer,
+                     const Leadership& leadership, Worker worker)
+    : loop_(loop),
+      engine_(std::move(engine)),
+      writer_(writer),
+      leadership_(leadership),
+      worker_(std::move(worker)),
+      names_(std::make_shared<model::Names>()),
+      cache_(names_, framework::SettingsOf(engine_->config())),
+      snapshot_(names_),
+      executor_(loop, cache_, writer, engine_->config().commit_order, MakeEvents()),
+      pictures_(loop, cache_, writer, engine_->config().min_fix_quota_interval, [this] { return MayWrite(); },
+                [this] { return executor_.queued() > 0; }),
+      reporter_(loop, writer, *names_, [this] { return MayWrite(); }) {}
+
+Scheduler::~Scheduler() = default;
+
+ExecutorEvents Scheduler::MakeEvents() {
+  ExecutorEvents events;
+  events.bound = [this](const cache::RoundEntry& entry, const cache::Round&) {
+    ++stats_.bound;
+    reporter_.Bound(entry);
+    pictures_.Poke();
+  };
+  events.refused = [this](const cache::Round& round, model::Reason reason, const std::string& why) {
+    ++stats_.refused;
+    reporter_.Refused(round, reason, why);
+  };
+  events.replan = [this] { Noticed(Effect::kRelevant); };
+  events.may_write = [this] { return MayWrite(); };
+  events.epoch = [this] { return leadership_.epoch(); };
+  events.write_pictures = [this](const cache::Round& round, std::function<void(Status)> done) {
+    pictures_.WriteNow(round, std::move(done));
+  };
+  return events;
+}
+
+bool Scheduler::MayWrite() const { return Active() && leadership_.leading() && leadership_.WriteTimeout().has_value(); }
+
+bool Scheduler::Idle() const { return !running_ && executor_.Idle() && pictures_.in_flight() == 0 && reporter_.Idle(); }
+
+void Scheduler::OnSynced() {
+  synced_ = true;
+  Begin();
+}
+
+void Scheduler::OnLeadership(bool leading) {
+  leading_ = leading;
+  if (leading) Begin();
+}
+
+void Scheduler::Stop() {
+  stopped_ = true;
+  executor_.Stop();
+  if (timer_ != 0) loop_.Cancel(timer_);
+  if (loss_timer_ != 0) loop_.Cancel(loss_timer_);
+  timer_ = loss_timer_ = 0;
+}
+
+void Scheduler::Begin() {
+  if (!Active()) return;
+  MakeDefaultQueue();
+  AdoptAll();
+  executor_.Resume();
+  WatchLosses();
+  pictures_.Poke();
+  ScheduleCycle(Duration::zero());
+}
+
+void Scheduler::Noticed(Effect effect) {
+  if (effect == Effect::kNothing || !Active()) return;
+  pictures_.Poke();
+  if (effect != Effect::kRelevant) return;
+  ReadStaleGroups();
+  WatchLosses();
+  // The first unhandled event sets the moment; later ones don't postpone it (F51).
+  ScheduleCycle(engine_->config().batch_delay);
+}
+
+void Scheduler::ScheduleCycle(Duration wait) {
+  if (!Active()) return;
+  if (running_) {
+    again_ = true;
+    return;
+  }
+  const MonoTime at = loop_.Now() + wait;
+  if (timer_ != 0 && timer_at_ <= at) return;
+  if (timer_ != 0) loop_.Cancel(timer_);
+  timer_at_ = at;
+  timer_ = loop_.RunAt(at, alive_.Guard([this] {
+    timer_ = 0;
+    RunCycle();
+  }));
+}
+
+void Scheduler::CycleNow() {
+  if (timer_ != 0) loop_.Cancel(timer_);
+  timer_ = 0;
+  RunCycle();
+}
+
+void Scheduler::RunCycle() {
+  if (!Active() || running_) return;
+  running_ = true;
+  again_ = false;
+  const uint64_t cycle = ++cycle_;
+  const WallTime now = loop_.clock().Wall();
+  cache_.SetNow(now);
+  worker_([this, cycle, now] {
+    const MonoTime began = loop_.Now();
+    framework::CycleResult result = Work(cycle, now);
+    const Duration took = loop_.Now() - began;
+    loop_.Post(alive_.Guard([this, result = std::move(result), took] { FinishCycle(result, took); }));
+  });
+}
+
+framework::CycleResult Scheduler::Work(uint64_t cycle, WallTime now) {
+  SetLogCycle(cycle);
+  cache_.UpdateSnapshot(snapshot_);
+  return engine_->Run(snapshot_, now, cycle, [this](cache::Round& round) {
+    auto number = cache_.Assume(round, snapshot_);
+    if (number) loop_.Post(alive_.Guard([this, round] { executor_.Submit(round); }));
+    return number;
+  });
+}
+
+void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took) {
+  running_ = false;
+  ++stats_.cycles;
+  stats_.committed += result.committed.size();
+  stats_.last_cycle = took;
+  stats_.longest_cycle = std::max(stats_.longest_cycle, took);
+  for (const uint64_t round : result.approved) executor_.Approve(round);
+  for (const cache::Round& round : result.committed)
+    spdlog::info("job {}: {} members placed, round {}", round.job, round.entries.size(), round.number);
+  reporter_.Cycle(snapshot_, result);
+  pictures_.Poke();
+  if (after_cycle) after_cycle(result);
+  SetLogCycle(0);
+  const auto& config = engine_->config();
+  ScheduleCycle(again_ || result.conflicted ? config.batch_delay : config.period);
+}
+
+void Scheduler::ReadStaleGroups() {
+  if (reading_) return;
+  reading_ = true;
+  // A moment for the rest of the gang to arrive: one read serves all of it.
+  loop_.RunAfter(std::chrono::milliseconds(5), alive_.Guard([this] {
+    reading_ = false;
+    if (!Active()) return;
+    for (const cache::Cache::StaleGroup& group : cache_.TakeStaleGroups())
+      writer_.GetPodGroup(group.namespace_, group.name, alive_.Guard([this, group](Result<api::PodGroup> answer) {
+        if (answer) return Noticed(cache_.ConfirmGroup(group, std::make_shared<const api::PodGroup>(std::move(*answer))));
+        if (answer.error().code() == Code::kNotFound) return Noticed(cache_.ConfirmGroup(group, nullptr));
+        spdlog::warn("PodGroup {} can't be read: {}", group.key, answer.error().message());
+        cache_.ReadFailed(group);
+        loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { ReadStaleGroups(); }));
+      }));
+  }));
+}
+
+void Scheduler::WatchLosses() {
+  const auto next = cache_.NextLoss(engine_->config().node_lost_after);
+  if (!next || loss_timer_ != 0) return;
+  const Duration wait = std::max<Duration>(*next - loop_.clock().Wall(), Duration::zero());
+  loss_timer_ = loop_.RunAfter(wait, alive_.Guard([this] {
+    loss_timer_ = 0;
+    cache_.SetNow(loop_.clock().Wall());
+    Noticed(cache_.MarkLostNodes(engine_->config().node_lost_after));
+    WatchLosses();
+  }));
+}
+
+}  // namespace sky::scheduler

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler put together: deltas in, cycles at the right moments, rounds out. Lives on a Loop (the
+// client's I/O thread, or a manual one under a virtual clock); cycles run through a Worker, so that reading
+// and writing go on meanwhile. The same object serves the real cluster and the lab.
+//
+//   deltas ─► Cache ─► (first relevant event + batchDelay) ─► cycle on the worker ─► Assume ─► Executor
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "cache/cache.h"
+#include "cache/writer.h"
+#include "framework/engine.h"
+#include "kube/loop.h"
+#include "scheduler/executor.h"
+#include "scheduler/leadership.h"
+#include "scheduler/picture_writer.h"
+#include "scheduler/reporter.h"
+
+namespace sky::scheduler {
+
+// Runs one function at a time: inline, or on a thread of its own.
+using Worker = std::function<void(std::function<void()>)>;
+inline void RunInline(std::function<void()> work) { work(); }
+
+struct SchedulerStats {
+  uint64_t cycles = 0, bound = 0, refused = 0, committed = 0;
+  Duration last_cycle{}, longest_cycle{};
+};
+
+class Scheduler {
+ public:
+  Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine, cache::ClusterWriter& writer,
+            const Leadership& leadership, Worker worker);
+  ~Scheduler();
+
+  // --- on the loop ---
+  template <class T>
+  void OnDelta(const api::Delta<T>& delta) {
+    cache_.SetNow(loop_.clock().Wall());
+    Noticed(cache_.Apply(delta));
+    AfterDelta(delta);
+  }
+  void OnSynced();                  // the first whole state of every kind is in the cache
+  void OnLeadership(bool leading);  // taken, or lost
+  void Stop();                      // no new cycles, no new writes
+  bool Idle() const;                // nothing is in flight
+  bool ready() const { return synced_; }
+
+  cache::Cache& cache() { return cache_; }
+  const framework::Config& config() const { return engine_->config(); }
+  const Executor& executor() const { return executor_; }
+  const PictureWriter& pictures() const { return pictures_; }
+  const Reporter& reporter() const { return reporter_; }
+  const SchedulerStats& stats() const { return stats_; }
+  uint64_t cycle() const { return cycle_; }
+  // Runs a cycle now unless one is under way: for tests that count cycles.
+  void CycleNow();
+  // Called after each cycle, on the loop.
+  std::function<void(const framework::CycleResult&)> after_cycle;
+
+ private:
+  void Noticed(cache::Effect effect);
+  template <class T>
+  void AfterDelta(const api::Delta<T>&) {}
+  void AfterDelta(const api::Delta<api::Placement>& delta);
+  void AfterDelta(const api::Delta<api::PodGroup>& delta);
+  void AfterDelta(const api::Delta<api::Queue>& delta);
+  bool MayWrite() const;
+  bool Active() const { return synced_ && leading_ && !stopped_; }
+  void Begin();  // synced and leading: recover, then cycles
+  void ScheduleCycle(Duration wait);
+  void RunCycle();
+  framework::CycleResult Work(uint64_t cycle, WallTime now);
+  void FinishCycle(const framework::CycleResult& result, Duration took);
+  void ReadStaleGroups();
+  void AdoptAll();
+  void AdoptOne(const api::Placement& placement);
+  void DeleteDead(const api::Placement& placement);
+  void WatchLosses();
+  void MakeDefaultQueue();
+  ExecutorEvents MakeEvents();
+
+  kube::Loop& loop_;
+  std::unique_ptr<framework::Engine> engine_;
+  cache::ClusterWriter& writer_;
+  const Leadership& leadership_;
+  Worker worker_;
+  std::shared_ptr<model::Names> names_;
+  cache::Cache cache_;
+  model::Cluster snapshot_;  // the worker's while a cycle runs
+  kube::Lifeline alive_;
+  Executor executor_;
+  PictureWriter pictures_;
+  Reporter reporter_;
+  SchedulerStats stats_;
+  std::set<std::string> deleting_;  // Placements on their way out
+  uint64_t cycle_ = 0;
+  kube::TimerId timer_ = 0, loss_timer_ = 0;
+  MonoTime timer_at_{};
+  bool synced_ = false, leading_ = false, stopped_ = false, running_ = false, again_ = false, reading_ = false;
+};
+
+}  // namespace sky::scheduler
