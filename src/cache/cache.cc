@@ -255,6 +255,18 @@ void Cache::UpdateSnapshot(Cluster& snapshot) {
   cluster_.ReleaseFreed();
 }
 
+bool Cache::HasQueue(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const model::QueueId id = cluster_.queues().Find(name);
+  return id.valid() && cluster_.queues()[id].exists();
+}
+
+std::string Cache::GroupUid(std::string_view key) const {
+  const std::lock_guard lock(mutex_);
+  const model::JobId id = cluster_.jobs().Find(key);
+  return id.valid() ? cluster_.jobs()[id].uid() : std::string();
+}
+
 Cluster Cache::Copy() const {
   const std::lock_guard lock(mutex_);
   Cluster copy = cluster_;

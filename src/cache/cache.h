@@ -109,6 +109,9 @@ class Cache {
   void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
 
+  bool HasQueue(std::string_view name) const;
+  // "" when the PodGroup isn't there.
+  std::string GroupUid(std::string_view key) const;
   // A copy of the whole cluster, for diagnosis and tests.
   model::Cluster Copy() const;
   std::string Audit() const;

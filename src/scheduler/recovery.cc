@@ -7,9 +7,7 @@
 namespace sky::scheduler {
 
 void Scheduler::MakeDefaultQueue() {
-  const model::Cluster cluster = cache_.Copy();
-  const model::QueueId id = cluster.queues().Find("default");
-  if (id.valid() && cluster.queues()[id].object) return;
+  if (cache_.HasQueue("default")) return;
   api::Queue queue;
   queue.metadata.name = "default";
   queue.spec.weight = 1;
@@ -50,9 +48,7 @@ void Scheduler::AdoptOne(const api::Placement& placement) {
 
 void Scheduler::DeleteDead(const api::Placement& placement) {
   const std::string key = placement.metadata.Key();
-  const model::Cluster cluster = cache_.Copy();
-  const model::JobId job = cluster.jobs().Find(key);
-  const bool alive = job.valid() && cluster.jobs()[job].object && cluster.jobs()[job].uid() == placement.spec.pod_group_uid;
+  const bool alive = cache_.GroupUid(key) == placement.spec.pod_group_uid;
   if (alive || placement.metadata.deleting() || !deleting_.insert(key).second) return;
   writer_.DeletePlacement(placement.metadata.namespace_, placement.metadata.name, placement.metadata.uid,
                           alive_.Guard([this, key](Result<cache::Written> answer) {
