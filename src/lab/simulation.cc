@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/simulation.h"
+
+#include <nlohmann/json.hpp>
+
+#include "actions/actions.h"
+#include "lab/crds.h"
+#include "lab/document.h"
+#include "plugins/all_plugins.h"
+
+namespace sky::lab {
+
+Simulation::Simulation(SimulationOptions options) : options_(std::move(options)), loop_(clock_) {}
+
+Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options) {
+  std::unique_ptr<Simulation> simulation(new Simulation(std::move(options)));
+  ApiServerOptions api;
+  api.seed = simulation->options_.seed;
+  api.garbage_collector = simulation->options_.garbage_collector;
+  simulation->api_ = TRY(ApiServer::Create(api, simulation->clock_, EmbeddedCrds()));
+  simulation->front_ = std::make_unique<Front>(*simulation->api_, simulation->clock_,
+                                               [loop = &simulation->loop_](Duration wait, std::function<void()> task) {
+                                                 loop->RunAfter(wait, std::move(task));
+                                               });
+  return simulation;
+}
+
+Simulation::~Simulation() { KillScheduler(); }
+
+void Simulation::Process::Note(const cache::ClusterWriter::EventNote& note) {
+  events->push_back(fmt::format("{} {} {}/{}: {}", note.warning ? "Warning" : "Normal", note.reason, note.regarding.namespace_,
+                                note.regarding.name, note.note));
+}
+
+void Simulation::StartScheduler() {
+  framework::Registry registry;
+  plugins::AddAllPlugins(registry);
+  actions::AddAllActions(registry);
+  auto engine = framework::Engine::Make(registry, options_.config);
+  SKY_CHECK(engine.has_value(), "{}", engine.error().message());
+  process_ = std::make_unique<Process>();
+  process_->events = &events;
+  process_->transport = std::make_unique<ProcessTransport>(loop_, *front_);
+  process_->client = std::make_unique<kube::Client>(*process_->transport);
+  process_->writer = std::make_unique<scheduler::KubeWriter>(*process_->client, process_->leadership, *process_);
+  process_->scheduler = std::make_unique<scheduler::Scheduler>(loop_, std::move(*engine), *process_->writer,
+                                                               process_->leadership, scheduler::RunInline);
+  process_->feeds = std::make_unique<scheduler::Feeds>(*process_->client, *process_->scheduler);
+  process_->feeds->Start();
+  process_->scheduler->OnLeadership(true);
+}
+
+void Simulation::KillScheduler() {
+  if (!process_) return;
+  process_->feeds->Stop();
+  process_->feeds.reset();
+  process_->scheduler.reset();
+  process_->writer.reset();
+  process_->client.reset();
+  process_->transport.reset();
+  process_.reset();
+}
+
+server::Response Simulation::Call(std::string_view method, std::string_view target, std::string_view body,
+                                  std::string_view content_type) {
+  server::Request request;
+  request.method = std::string(method);
+  auto parsed = server::ParseTarget(target);
+  SKY_CHECK(parsed.has_value(), "target {}", target);
+  request.target = std::move(*parsed);
+  request.headers = {{"accept", "application/json"}, {"content-type", std::string(content_type)}};
+  request.body = std::string(body);
+  return api_->Handle(request);
+}
+
+Status Simulation::Apply(std::string_view document) {
+  const nlohmann::json object = nlohmann::json::parse(document, nullptr, false);
+  if (object.is_discarded()) return Fail(Code::kInvalid, "not JSON: {}", document.substr(0, 80));
+  const std::string api_version = object.value("apiVersion", ""), kind = object.value("kind", "");
+  for (const api::Kind& known : api::AllKinds()) {
+    if (known.kind != kind || known.ApiVersion() != api_version) continue;
+    const nlohmann::json meta = object.value("metadata", nlohmann::json::object());
+    const std::string ns = known.namespaced ? meta.value("namespace", "default") : "";
+    server::Response response = Call("POST", known.Path(ns, ""), document);
+    if (response.status == 409)
+      response = Call("PATCH", known.Path(ns, meta.value("name", "")), document, "application/merge-patch+json");
+    if (response.status / 100 != 2) return Fail(Code::kInvalid, "{} {}: {}", kind, meta.value("name", ""), response.body);
+    if (object.contains("status") && known.has_status) {
+      response = Call("PATCH", known.Path(ns, meta.value("name", "")) + "/status", document, "application/merge-patch+json");
+      if (response.status / 100 != 2) return Fail(Code::kInvalid, "{} {}: {}", kind, meta.value("name", ""), response.body);
+    }
+    return {};
+  }
+  return Fail(Code::kInvalid, "unknown kind {} {}", api_version, kind);
+}
+
+template <class T>
+std::vector<T> Simulation::List() {
+  const server::Response response = Call("GET", api::KindOf<T>().Path("", ""));
+  const nlohmann::json list = nlohmann::json::parse(response.body, nullptr, false);
+  std::vector<T> items;
+  for (const nlohmann::json& item : list.value("items", nlohmann::json::array())) {
+    auto object = api::Decode<T>(item.dump());
+    SKY_CHECK(object.has_value(), "{}", object.error().message());
+    items.push_back(std::move(*object));
+  }
+  return items;
+}
+template std::vector<api::Pod> Simulation::List();
+template std::vector<api::Node> Simulation::List();
+template std::vector<api::Quota> Simulation::List();
+template std::vector<api::Queue> Simulation::List();
+template std::vector<api::PodGroup> Simulation::List();
+template std::vector<api::Placement> Simulation::List();
+
+void Simulation::Settle() { loop_.RunReady(); }
+
+void Simulation::TickApi() {
+  api_->Tick();
+  loop_.RunReady();
+}
+
+void Simulation::Advance(Duration by) {
+  const MonoTime end = clock_.Mono() + by;
+  loop_.RunReady();
+  while (true) {
+    MonoTime next = end;
+    if (const auto due = loop_.NextDue()) next = std::min(next, *due);
+    next = std::min(next, api_->next_due());
+    if (next >= end) break;
+    clock_.Advance(std::max(Duration::zero(), next - clock_.Mono()));
+    TickApi();
+  }
+  clock_.Advance(std::max(Duration::zero(), end - clock_.Mono()));
+  TickApi();
+}
+
+}  // namespace sky::lab

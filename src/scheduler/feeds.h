@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The informers of everything the scheduler reads, wired into it; it begins when all have their first
+// whole set. Lives on the client's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "scheduler/scheduler.h"
+
+namespace sky::scheduler {
+
+class Feeds {
+ public:
+  Feeds(kube::Client& client, Scheduler& scheduler);
+  void Start();
+  void Stop();
+  size_t synced() const { return synced_; }
+  size_t kinds() const { return kinds_; }
+  // "Pod ns/name": why it can't be read. Objects that don't decode are left out, the rest goes on.
+  const std::map<std::string, std::string>& bad() const { return bad_; }
+
+ private:
+  template <class T>
+  void Add(kube::Client& client);
+
+  struct Feed {
+    std::function<void()> start, stop;
+    std::shared_ptr<void> informer;
+  };
+  Scheduler& scheduler_;
+  std::vector<Feed> feeds_;
+  std::map<std::string, std::string> bad_;
+  size_t kinds_ = 0, synced_ = 0;
+};
+
+}  // namespace sky::scheduler

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a running scheduler as Prometheus text. Values are copied out on the loop; /metrics reads
+// the copy, so a scrape never waits for a cycle.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "scheduler/scheduler.h"
+
+namespace sky::scheduler {
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  // On the loop, after each cycle.
+  void Update(const Scheduler& scheduler, bool leading);
+  // From any thread.
+  std::string Text() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace sky::scheduler
