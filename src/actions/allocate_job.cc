@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// allocateJob: hop 1. Queues and jobs in order; whoever may not be placed says why; for the others a plan
-// of the whole round, charged at once. Minima of all jobs come before anybody's extras.
+// allocateJob: hop 1. Queues and jobs in order; whoever may not be placed says why; for the others
+// a plan of the whole round, charged at once. Minima of all jobs come before anybody's extras.
 #include "actions/actions.h"
 #include "actions/planner.h"
 
@@ -24,21 +24,26 @@ Verdict MayPlan(const Session& session, model::JobId id) {
   const model::Queue& queue = cluster.queues()[job.queue];
   if (!queue.exists()) return Verdict::NotNow(Reason::kQueueNotFound);
   if (!queue.invalid.empty()) return Verdict::NotNow(Reason::kInvalidObject);
-  if (queue.object->status.state == "Closed" || queue.object->status.state == "Closing" || queue.object->metadata.deleting())
+  if (queue.object->status.state == "Closed" || queue.object->status.state == "Closing" ||
+      queue.object->metadata.deleting())
     return Verdict::NotNow(Reason::kQueueClosed);
   return session.JobValid(id);
 }
 
 std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason reason) {
   switch (reason) {
-    case Reason::kNoPodGroup: return fmt::format("PodGroup {} doesn't exist", job.name);
+    case Reason::kNoPodGroup:
+      return fmt::format("PodGroup {} doesn't exist", job.name);
     case Reason::kInvalidObject:
       return job.invalid.empty() ? cluster.queues()[job.queue].invalid : job.invalid;
     case Reason::kPriorityClassNotFound:
       return fmt::format("PriorityClass {} doesn't exist", job.object->spec.priority_class_name);
-    case Reason::kQueueNotFound: return fmt::format("queue {} doesn't exist", job.queue_name);
-    case Reason::kQueueClosed: return fmt::format("queue {} takes no new jobs", job.queue_name);
-    default: return {};
+    case Reason::kQueueNotFound:
+      return fmt::format("queue {} doesn't exist", job.queue_name);
+    case Reason::kQueueClosed:
+      return fmt::format("queue {} takes no new jobs", job.queue_name);
+    default:
+      return {};
   }
 }
 

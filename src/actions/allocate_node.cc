@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// allocateZone and allocateQuota: hop 2. Each round's quotas go to the nodes that the plan names, each pair
-// asked once more; one gate decides over all of the job's bindings of the round; then the commit.
+// allocateZone and allocateQuota: hop 2. Each round's quotas go to the nodes that the plan names,
+// each pair asked once more; one gate decides over all of the job's bindings of the round; then the
+// commit.
 #include "actions/actions.h"
 #include "framework/session.h"
 
@@ -19,7 +20,8 @@ bool BindQuotas(Session& session, JobRound& round, Refusals& why) {
   const model::Cluster& cluster = session.cluster();
   for (const framework::PlannedTask& entry : round.plan.tasks) {
     if (cluster.quotas()[entry.quota].node.valid()) continue;  // it has a node already
-    why.Add(session.quota_to_node.PrePredicate(entry.quota, [](const std::string&, const Verdict&) {}));
+    why.Add(
+        session.quota_to_node.PrePredicate(entry.quota, [](const std::string&, const Verdict&) {}));
     const Verdict verdict = session.quota_to_node.Feasible(entry.quota, entry.node);
     why.Add(verdict);
     if (!why.empty()) return false;
@@ -55,8 +57,10 @@ class AllocateNode final : public framework::Action {
       return session.Refuse(round.job, std::move(why));
     }
     round.on_nodes = true;
-    if (session.Commit(round)) session.Clear(round.job);
-    else round.statement.Discard();
+    if (session.Commit(round))
+      session.Clear(round.job);
+    else
+      round.statement.Discard();
   }
 
   std::string name_;
@@ -65,7 +69,11 @@ class AllocateNode final : public framework::Action {
 
 }  // namespace
 
-std::unique_ptr<framework::Action> MakeAllocateZone() { return std::make_unique<AllocateNode>("allocateZone", true); }
-std::unique_ptr<framework::Action> MakeAllocateQuota() { return std::make_unique<AllocateNode>("allocateQuota", false); }
+std::unique_ptr<framework::Action> MakeAllocateZone() {
+  return std::make_unique<AllocateNode>("allocateZone", true);
+}
+std::unique_ptr<framework::Action> MakeAllocateQuota() {
+  return std::make_unique<AllocateNode>("allocateQuota", false);
+}
 
 }  // namespace sky::actions

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bind: for every task whose quota has a node, asks once more whether it may run there, and lets the gang's
-// bindings go together when JobReady agrees. Rounds of earlier cycles that waited are asked again.
+// bind: for every task whose quota has a node, asks once more whether it may run there, and lets
+// the gang's bindings go together when JobReady agrees. Rounds of earlier cycles that waited are
+// asked again.
 #include <map>
 
 #include "actions/actions.h"
@@ -21,13 +22,15 @@ class Bind final : public framework::Action {
   }
 
  private:
-  static void Release(framework::Session& session, uint64_t round, const std::vector<model::TaskId>& tasks) {
+  static void Release(framework::Session& session, uint64_t round,
+                      const std::vector<model::TaskId>& tasks) {
     const model::Cluster& cluster = session.cluster();
     framework::Statement statement(session);
     framework::Refusals why;
     const model::JobId job = cluster.tasks()[tasks.front()].job;
     for (const model::TaskId task : tasks) {
-      const model::Verdict verdict = session.task_to_node.Feasible(task, cluster.tasks()[task].claim.node);
+      const model::Verdict verdict =
+          session.task_to_node.Feasible(task, cluster.tasks()[task].claim.node);
       why.Add(verdict);
       if (verdict.fit()) statement.Allocate(task);
     }

@@ -18,14 +18,18 @@ using model::TaskId;
 using model::Verdict;
 
 Planner::Planner(framework::Session& session, framework::JobRound& round)
-    : session_(session), round_(round), cluster_(session.cluster()), policy_(session.PredicateZone(round.job)) {}
+    : session_(session),
+      round_(round),
+      cluster_(session.cluster()),
+      policy_(session.PredicateZone(round.job)) {}
 
 bool Planner::MakeWhole(std::span<const TaskId> tasks) {
   const model::Job& job = cluster_.jobs()[round_.job];
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
   std::vector<TaskId> chain, others;
   for (const TaskId task : tasks) {
-    const bool in_chain = policy_.enabled && (cluster_.tasks()[task].facts->needs_rdma || !job.needs_rdma);
+    const bool in_chain =
+        policy_.enabled && (cluster_.tasks()[task].facts->needs_rdma || !job.needs_rdma);
     (in_chain ? chain : others).push_back(task);
   }
   if (EnoughQuotas(tasks) && PlaceChain(chain) && PlaceAnywhere(others)) return true;
@@ -60,8 +64,10 @@ const Planner::Pool& Planner::PoolOf(TaskId task) {
   std::vector<QuotaId> candidates;
   if (!facts.required_quota.empty()) {
     const QuotaId demanded = cluster_.quotas().Find(facts.required_quota);
-    if (demanded.valid() && cluster_.quotas()[demanded].exists()) candidates.push_back(demanded);
-    else pool.why.Add(Reason::kQuotaNotFound);
+    if (demanded.valid() && cluster_.quotas()[demanded].exists())
+      candidates.push_back(demanded);
+    else
+      pool.why.Add(Reason::kQuotaNotFound);
   } else {
     candidates = cluster_.queues()[cluster_.jobs()[round_.job].queue].quotas;
   }
@@ -90,40 +96,55 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
     const Pool& pool = PoolOf(task);
     if (pool.quotas.empty()) {
       round_.plan.why = pool.why;
-      if (round_.plan.why.empty()) round_.plan.why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
-      round_.plan.why.detail = fmt::format("queue {} has no quota for {}", job.queue_name, cluster_.tasks()[task].facts->meta().name);
+      if (round_.plan.why.empty())
+        round_.plan.why.Add(
+            Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
+      round_.plan.why.detail = fmt::format("queue {} has no quota for {}", job.queue_name,
+                                           cluster_.tasks()[task].facts->meta().name);
       return false;
     }
     for (const QuotaId quota : pool.quotas) {
       if (!usable.insert(quota).second) continue;
-      model::Resources asked, left = cluster_.quotas()[quota].request + cluster_.quotas()[quota].shadow - cluster_.quotas()[quota].task_sum;
-      for (const model::ResourceId name : cluster_.quotas()[quota].listed) asked.Set(name, cluster_.tasks()[task].facts->request[name]);
-      room += model::TimesFit(asked, left, cluster_.names().resources, static_cast<int64_t>(tasks.size()));
+      model::Resources asked, left = cluster_.quotas()[quota].request +
+                                     cluster_.quotas()[quota].shadow -
+                                     cluster_.quotas()[quota].task_sum;
+      for (const model::ResourceId name : cluster_.quotas()[quota].listed)
+        asked.Set(name, cluster_.tasks()[task].facts->request[name]);
+      room += model::TimesFit(asked, left, cluster_.names().resources,
+                              static_cast<int64_t>(tasks.size()));
     }
   }
   if (room >= static_cast<int64_t>(tasks.size())) return true;
-  round_.plan.why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), room));
-  round_.plan.why.detail = fmt::format("queue {} has quotas for {} of {}", job.queue_name, room, tasks.size());
+  round_.plan.why.Add(
+      Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), room));
+  round_.plan.why.detail =
+      fmt::format("queue {} has quotas for {} of {}", job.queue_name, room, tasks.size());
   return false;
 }
 
-model::ZoneId Planner::ZoneOf(NodeId node) const { return cluster_.nodes()[node].zone(policy_.network); }
+model::ZoneId Planner::ZoneOf(NodeId node) const {
+  return cluster_.nodes()[node].zone(policy_.network);
+}
 
 void Planner::Measure(Cell& cell, std::span<const TaskId> tasks) {
   const TaskId first = tasks.front();
   const Pool& pool = PoolOf(first);
   const QuotaId sample = pool.quotas.front();
   const auto limit = static_cast<int64_t>(tasks.size());
-  const model::Resources asked =
-      model::Resources::Max(cluster_.quotas()[sample].request, cluster_.tasks()[first].facts->request);
+  const model::Resources asked = model::Resources::Max(cluster_.quotas()[sample].request,
+                                                       cluster_.tasks()[first].facts->request);
   for (const NodeId node : cell.nodes) {
     if (!session_.task_to_node.Feasible(first, node).fit()) continue;
-    cell.capacity += model::TimesFit(asked, cluster_.nodes()[node].Room(), cluster_.names().resources, limit);
-    cell.empty_capacity += model::TimesFit(asked, cluster_.nodes()[node].allocatable, cluster_.names().resources, limit);
+    cell.capacity +=
+        model::TimesFit(asked, cluster_.nodes()[node].Room(), cluster_.names().resources, limit);
+    cell.empty_capacity += model::TimesFit(asked, cluster_.nodes()[node].allocatable,
+                                           cluster_.names().resources, limit);
   }
   for (const QuotaId quota : pool.quotas) {
     const NodeId node = cluster_.quotas()[quota].node;
-    if (!node.valid() || !std::binary_search(cluster_.nodes()[node].quotas.begin(), cluster_.nodes()[node].quotas.end(), quota)) continue;
+    if (!node.valid() || !std::binary_search(cluster_.nodes()[node].quotas.begin(),
+                                             cluster_.nodes()[node].quotas.end(), quota))
+      continue;
     if (std::find(cell.nodes.begin(), cell.nodes.end(), node) == cell.nodes.end()) continue;
     ++cell.bound;
     // Its share of the node is charged already: the task goes there without needing more.
@@ -181,9 +202,11 @@ bool Planner::PlaceInOneCell(std::span<const TaskId> tasks, std::vector<Cell*> c
     const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
     if (bound_a != bound_b) return bound_a > bound_b;
     if (a->capacity != b->capacity) return a->capacity < b->capacity;
-    const int64_t first_a = FirstIndex(cluster_, a->nodes), first_b = FirstIndex(cluster_, b->nodes);
+    const int64_t first_a = FirstIndex(cluster_, a->nodes),
+                  first_b = FirstIndex(cluster_, b->nodes);
     if (first_a != first_b) return first_a < first_b;
-    if (a->key.zone != b->key.zone) return NaturalLess{}(ZoneName(cluster_, a->key), ZoneName(cluster_, b->key));
+    if (a->key.zone != b->key.zone)
+      return NaturalLess{}(ZoneName(cluster_, a->key), ZoneName(cluster_, b->key));
     return NaturalLess{}(SpecName(cluster_, a->key), SpecName(cluster_, b->key));
   });
   for (const Cell* cell : cells)
@@ -191,12 +214,14 @@ bool Planner::PlaceInOneCell(std::span<const TaskId> tasks, std::vector<Cell*> c
   return false;
 }
 
-// The fewest cells of one spec code, when the gang may span more than one: it says so, or no zone could
-// hold it even when empty (F42). Siblings' cells are all its own.
+// The fewest cells of one spec code, when the gang may span more than one: it says so, or no zone
+// could hold it even when empty (F42). Siblings' cells are all its own.
 bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(tasks.size());
-  const bool could_wait = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.empty_capacity >= n; });
-  const int64_t most = policy_.max_zones.value_or(could_wait && !policy_.with_siblings ? 1 : INT64_MAX);
+  const bool could_wait = std::any_of(cells.begin(), cells.end(),
+                                      [&](const Cell& cell) { return cell.empty_capacity >= n; });
+  const int64_t most =
+      policy_.max_zones.value_or(could_wait && !policy_.with_siblings ? 1 : INT64_MAX);
   if (most < 2) return false;
   std::map<model::SpecId, std::vector<Cell*>> by_spec;
   for (Cell& cell : cells)
@@ -228,7 +253,8 @@ bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>&
       return FirstIndex(cluster_, a->nodes) < FirstIndex(cluster_, b->nodes);
     });
     std::vector<NodeId> nodes;
-    for (const Cell* cell : choice) nodes.insert(nodes.end(), cell->nodes.begin(), cell->nodes.end());
+    for (const Cell* cell : choice)
+      nodes.insert(nodes.end(), cell->nodes.begin(), cell->nodes.end());
     if (policy_.strict)
       std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
         const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
@@ -255,27 +281,35 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
   } else if (empty < n) {
     why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, empty));
   } else if (zoned) {
-    const bool could = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.empty_capacity >= n; });
+    const bool could = std::any_of(cells.begin(), cells.end(),
+                                   [&](const Cell& cell) { return cell.empty_capacity >= n; });
     const bool order = policy_.strict && best->capacity >= n;
-    why.Add(Verdict::NotNow(order ? Reason::kNodeOrderNotMonotone : could ? Reason::kZoneFull : Reason::kNoZoneFits, n, best->capacity));
+    why.Add(Verdict::NotNow(order   ? Reason::kNodeOrderNotMonotone
+                            : could ? Reason::kZoneFull
+                                    : Reason::kNoZoneFits,
+                            n, best->capacity));
   }
   if (zoned) {
     std::string zone(ZoneName(cluster_, best->key));
     std::replace(zone.begin(), zone.end(), '\0', ',');
     why.detail = fmt::format("{} has room for {} of {}", zone, best->capacity, n);
   }
-  if (policy_.without_topology > 0 && why.main != Reason::kNoTopology) why.Add(Reason::kNoTopology, policy_.without_topology);
+  if (policy_.without_topology > 0 && why.main != Reason::kNoTopology)
+    why.Add(Reason::kNoTopology, policy_.without_topology);
   const TaskId first = tasks.front();
   const Pool& pool = PoolOf(first);
   for (const Cell& cell : cells)
     for (const NodeId node : cell.nodes) {
       Verdict verdict = session_.task_to_node.Feasible(first, node);
-      if (verdict.fit() && !pool.quotas.empty()) verdict = session_.quota_to_node.Feasible(pool.quotas.front(), node);
-      if (verdict.fit() && !pool.quotas.empty() && !cluster_.quotas()[pool.quotas.front()].node.valid())
+      if (verdict.fit() && !pool.quotas.empty())
+        verdict = session_.quota_to_node.Feasible(pool.quotas.front(), node);
+      if (verdict.fit() && !pool.quotas.empty() &&
+          !cluster_.quotas()[pool.quotas.front()].node.valid())
         verdict = FitsRoom(cluster_, first, pool.quotas.front(), node);
       why.Add(verdict);
     }
-  if (why.empty()) why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, best == nullptr ? 0 : best->capacity));
+  if (why.empty())
+    why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, best == nullptr ? 0 : best->capacity));
 }
 
 }  // namespace sky::actions

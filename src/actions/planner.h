@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Look-ahead for a whole gang: task → quota → node for every task of the round, or the reasons why not.
-// What it finds is already charged (hop 1's operations stand in the round's statement), so the next job
-// plans on what is left; a failure leaves no trace. Callbacks are the law: each pair was asked.
+// Look-ahead for a whole gang: task → quota → node for every task of the round, or the reasons why
+// not. What it finds is already charged (hop 1's operations stand in the round's statement), so the
+// next job plans on what is left; a failure leaves no trace. Callbacks are the law: each pair was
+// asked.
 //
-//   round's tasks ─► RDMA chain in the fewest cells (ranks in physical order) ─► the others, best node each
+//   round's tasks ─► RDMA chain in the fewest cells (ranks in physical order) ─► the others, best
+//   node each
 #pragma once
 
 #include <map>
@@ -14,14 +16,17 @@
 
 namespace sky::actions {
 
-// The tasks that the next round of a job places: up to its minimum while it is short of it, else its
-// extras, each of which may be placed alone.
+// The tasks that the next round of a job places: up to its minimum while it is short of it, else
+// its extras, each of which may be placed alone.
 std::vector<model::TaskId> RoundTasks(const model::Cluster& cluster, const model::Job& job);
 
 // What the task would add to the charges of the quota's node.
-model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota);
-// Does it fit what may really be placed there, and if not, why: pod slots, something leaving, or no room?
-model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota, model::NodeId node);
+model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,
+                              model::QuotaId quota);
+// Does it fit what may really be placed there, and if not, why: pod slots, something leaving, or no
+// room?
+model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota,
+                        model::NodeId node);
 
 class Planner {
  public:
@@ -53,9 +58,10 @@ class Planner {
   bool PlaceAnywhere(std::span<const model::TaskId> tasks);
   bool PlaceByScore(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes);
   bool PlaceOrdered(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes);
-  bool Pass(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes, int64_t cap, bool in_order);
-  bool PassOnce(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes, int64_t cap, bool in_order,
-                bool prefer_bound);
+  bool Pass(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes, int64_t cap,
+            bool in_order);
+  bool PassOnce(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes,
+                int64_t cap, bool in_order, bool prefer_bound);
   bool TryNode(model::TaskId task, model::NodeId node, bool bound_only);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
   model::ZoneId ZoneOf(model::NodeId node) const;

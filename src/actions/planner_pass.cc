@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over nodes: ranks from the left, at most `cap` a node, each pair asked of the callbacks and, when
-// it holds, charged at once, so that the next rank sees it.
+// Passes over nodes: ranks from the left, at most `cap` a node, each pair asked of the callbacks
+// and, when it holds, charged at once, so that the next rank sees it.
 #include <algorithm>
 
 #include "actions/planner.h"
@@ -20,7 +20,8 @@ bool Planner::TryPair(TaskId task, QuotaId quota_id, NodeId node) {
   if (!there.valid() && !session_.quota_to_node.Feasible(quota_id, node).fit()) return false;
   if (!FitsRoom(cluster_, task, quota_id, node).fit()) return false;
   round_.statement.AllocateTaskToQuota(task, quota_id, node);
-  round_.plan.tasks.push_back({task, quota_id, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
+  round_.plan.tasks.push_back(
+      {task, quota_id, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
   return true;
 }
 
@@ -45,14 +46,17 @@ bool Planner::TryNode(TaskId task, NodeId node, bool bound_only) {
   return false;
 }
 
-bool Planner::Pass(std::span<const TaskId> tasks, std::span<const NodeId> nodes, int64_t cap, bool in_order) {
-  const bool any_bound = std::any_of(PoolOf(tasks.front()).quotas.begin(), PoolOf(tasks.front()).quotas.end(),
-                                     [&](QuotaId quota) { return cluster_.quotas()[quota].node.valid(); });
-  return (any_bound && PassOnce(tasks, nodes, cap, in_order, true)) || PassOnce(tasks, nodes, cap, in_order, false);
+bool Planner::Pass(std::span<const TaskId> tasks, std::span<const NodeId> nodes, int64_t cap,
+                   bool in_order) {
+  const bool any_bound =
+      std::any_of(PoolOf(tasks.front()).quotas.begin(), PoolOf(tasks.front()).quotas.end(),
+                  [&](QuotaId quota) { return cluster_.quotas()[quota].node.valid(); });
+  return (any_bound && PassOnce(tasks, nodes, cap, in_order, true)) ||
+         PassOnce(tasks, nodes, cap, in_order, false);
 }
 
-bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> nodes, int64_t cap, bool in_order,
-                       bool prefer_bound) {
+bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> nodes, int64_t cap,
+                       bool in_order, bool prefer_bound) {
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
   const model::Job& job = cluster_.jobs()[round_.job];
   std::vector<int64_t> load(nodes.size(), 0);
@@ -64,11 +68,13 @@ bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> no
   int64_t any_bound = 0;
   if (prefer_bound)
     for (const QuotaId quota : PoolOf(tasks.front()).quotas)
-      if (const NodeId node = cluster_.quotas()[quota].node; node.valid() && cluster_.quotas()[quota].tasks.empty())
+      if (const NodeId node = cluster_.quotas()[quota].node;
+          node.valid() && cluster_.quotas()[quota].tasks.empty())
         if (const auto at = position(node)) ++bound[static_cast<size_t>(*at)], ++any_bound;
   const auto bound_beyond = [&](size_t from) {
     int64_t count = 0;
-    for (size_t i = from; any_bound > 0 && i < bound.size(); ++i) count += std::max<int64_t>(bound[i] - load[i], 0);
+    for (size_t i = from; any_bound > 0 && i < bound.size(); ++i)
+      count += std::max<int64_t>(bound[i] - load[i], 0);
     return count;
   };
   // Placed members fix the intervals of the others; without any, ranks only rise.
@@ -93,8 +99,8 @@ bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> no
     bool placed = false;
     for (size_t i = 0; i < nodes.size() && !placed; ++i) {
       if (!interval.Holds(static_cast<int64_t>(i)) || load[i] >= cap) continue;
-      // Idle bound quotas come before free ones: leave this node alone when the tasks that are left are
-      // just enough for those at and beyond it.
+      // Idle bound quotas come before free ones: leave this node alone when the tasks that are left
+      // are just enough for those at and beyond it.
       placed = TryNode(task, nodes[i], bound_beyond(i) > left);
       if (!placed) continue;
       ++load[i];
@@ -135,7 +141,8 @@ bool Planner::PlaceOrdered(std::span<const TaskId> tasks, std::span<const NodeId
   return !policy_.strict && Pass(tasks, nodes, n, false);
 }
 
-// Without topology: each task to its best node by score. Accelerators of one job stay on one spec code.
+// Without topology: each task to its best node by score. Accelerators of one job stay on one spec
+// code.
 bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
   if (tasks.empty()) return true;
   std::vector<model::CellKey> cells;
@@ -144,11 +151,14 @@ bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
   const auto spec = [&](const model::CellKey& key) {
     return key.spec.valid() ? cluster_.names().specs.Name(key.spec) : std::string_view{};
   };
-  std::sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) { return spec(a) < spec(b); });
+  std::sort(cells.begin(), cells.end(),
+            [&](const auto& a, const auto& b) { return spec(a) < spec(b); });
   const bool accelerated = std::any_of(tasks.begin(), tasks.end(), [&](TaskId id) {
     const model::Resources& request = cluster_.tasks()[id].facts->request;
     for (size_t i = 0; i < request.size(); ++i)
-      if (request[model::ResourceId(i)] > 0 && cluster_.names().resources.IsScalar(model::ResourceId(i))) return true;
+      if (request[model::ResourceId(i)] > 0 &&
+          cluster_.names().resources.IsScalar(model::ResourceId(i)))
+        return true;
     return false;
   });
   std::vector<NodeId> all;
@@ -175,13 +185,16 @@ bool Planner::PlaceByScore(std::span<const TaskId> tasks, std::span<const NodeId
     const Pool& pool = PoolOf(task);
     for (size_t q = 0; q < pool.quotas.size() && !placed; ++q) {
       const QuotaId quota = pool.quotas[q];
-      if (cluster_.quotas()[quota].node.valid() || cluster_.quotas()[quota].planned.valid()) continue;
+      if (cluster_.quotas()[quota].node.valid() || cluster_.quotas()[quota].planned.valid())
+        continue;
       std::vector<NodeId> feasible;
       for (const NodeId node : nodes)
-        if (session_.task_to_node.Feasible(task, node).fit() && session_.quota_to_node.Feasible(quota, node).fit() &&
+        if (session_.task_to_node.Feasible(task, node).fit() &&
+            session_.quota_to_node.Feasible(quota, node).fit() &&
             FitsRoom(cluster_, task, quota, node).fit())
           feasible.push_back(node);
-      if (const auto best = session_.quota_to_node.Best(quota, feasible)) placed = TryPair(task, quota, *best);
+      if (const auto best = session_.quota_to_node.Best(quota, feasible))
+        placed = TryPair(task, quota, *best);
     }
     if (placed) continue;
     round_.statement.RollBackTo(start);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// releaseQuota: whoever owns a share without a machine gives it back now (F4: AllocatedToQuota never
-// outlives its cycle). Shares of finished tasks and voided rounds come back by themselves: a quota's node
-// follows from who uses it.
+// releaseQuota: whoever owns a share without a machine gives it back now (F4: AllocatedToQuota
+// never outlives its cycle). Shares of finished tasks and voided rounds come back by themselves: a
+// quota's node follows from who uses it.
 #include "actions/actions.h"
 #include "framework/session.h"
 

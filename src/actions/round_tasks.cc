@@ -48,7 +48,8 @@ std::vector<TaskId> RoundTasks(const Cluster& cluster, const model::Job& job) {
 
 Resources ChargeGrowth(const Cluster& cluster, TaskId task, QuotaId quota_id) {
   const model::Quota& quota = cluster.quotas()[quota_id];
-  Resources after = Resources::Max(quota.request, quota.task_sum + cluster.tasks()[task].facts->request);
+  Resources after =
+      Resources::Max(quota.request, quota.task_sum + cluster.tasks()[task].facts->request);
   if (quota.node.valid() || quota.planned.valid()) after -= quota.charge;
   return after;
 }
@@ -59,12 +60,14 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
   const model::ResourceId missing = model::FirstMissing(growth, room, cluster.names().resources);
   if (!missing.valid()) return Verdict::Fit();
   if (model::FirstMissing(growth, node.allocatable, cluster.names().resources).valid())
-    return Verdict::Never(Reason::kInsufficientIdle, growth[missing], node.allocatable[missing], missing);
-  if (missing == model::ResourceNames::kPods) return Verdict::NotNow(Reason::kPodSlotsFull, growth[missing], room[missing], missing);
+    return Verdict::Never(Reason::kInsufficientIdle, growth[missing], node.allocatable[missing],
+                          missing);
+  if (missing == model::ResourceNames::kPods)
+    return Verdict::NotNow(Reason::kPodSlotsFull, growth[missing], room[missing], missing);
   const Resources future = room + node.releasing;
   const bool leaving = !model::FirstMissing(growth, future, cluster.names().resources).valid();
-  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle, growth[missing],
-                         room[missing], missing);
+  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
+                         growth[missing], room[missing], missing);
 }
 
 }  // namespace sky::actions

@@ -15,13 +15,16 @@ using model::TaskId;
 
 std::string Cache::CheckJob(const Round& round, const model::Cluster& seen) const {
   const model::JobId id = cluster_.jobs().Find(round.job);
-  if (!id.valid() || !cluster_.jobs()[id].exists()) return fmt::format("group {} is gone", round.job);
+  if (!id.valid() || !cluster_.jobs()[id].exists())
+    return fmt::format("group {} is gone", round.job);
   const model::Job& job = cluster_.jobs()[id];
   if (job.uid() != round.group_uid) return fmt::format("group {} was made anew", round.job);
   const model::JobId seen_id = seen.jobs().Find(round.job);
-  if (!seen_id.valid() || seen.jobs()[seen_id].queue != job.queue) return fmt::format("group {} changed its queue", round.job);
+  if (!seen_id.valid() || seen.jobs()[seen_id].queue != job.queue)
+    return fmt::format("group {} changed its queue", round.job);
   if (job.unconfirmed)
-    return fmt::format("group {} must be read again: a member is newer than its last word", round.job);
+    return fmt::format("group {} must be read again: a member is newer than its last word",
+                       round.job);
   if (job.ready + static_cast<int64_t>(round.entries.size()) < job.needed)
     return fmt::format("group {} needs {} members now, {} have a place", round.job, job.needed,
                        job.ready + static_cast<int64_t>(round.entries.size()));
@@ -31,25 +34,30 @@ std::string Cache::CheckJob(const Round& round, const model::Cluster& seen) cons
 std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const {
   const TaskId task = cluster_.tasks().Find(entry.uid);
   if (!task.valid()) return fmt::format("pod {}/{} is gone", entry.namespace_, entry.name);
-  if (!cluster_.tasks()[task].placeable()) return fmt::format("pod {}/{} can't be placed any more", entry.namespace_, entry.name);
+  if (!cluster_.tasks()[task].placeable())
+    return fmt::format("pod {}/{} can't be placed any more", entry.namespace_, entry.name);
   if (cluster_.tasks()[task].facts->task_class != seen.tasks()[entry.task].facts->task_class)
     return fmt::format("pod {}/{} changed", entry.namespace_, entry.name);
 
   const QuotaId quota_id = cluster_.quotas().Find(entry.quota_name);
-  if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable()) return fmt::format("quota {} can't be used any more", entry.quota_name);
+  if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable())
+    return fmt::format("quota {} can't be used any more", entry.quota_name);
   const model::Quota& quota = cluster_.quotas()[quota_id];
   const model::Quota& seen_quota = seen.quotas()[entry.quota];
   if (!seen_quota.exists() || quota.object->metadata.uid != seen_quota.object->metadata.uid ||
       quota.quota_class != seen_quota.quota_class)
     return fmt::format("quota {} changed", entry.quota_name);
   if (quota.node.valid() && cluster_.nodes()[quota.node].name != entry.node_name)
-    return fmt::format("quota {} is bound to {} meanwhile", entry.quota_name, cluster_.nodes()[quota.node].name);
+    return fmt::format("quota {} is bound to {} meanwhile", entry.quota_name,
+                       cluster_.nodes()[quota.node].name);
 
   const NodeId node_id = cluster_.nodes().Find(entry.node_name);
-  if (!node_id.valid() || !cluster_.nodes()[node_id].exists()) return fmt::format("node {} is gone", entry.node_name);
+  if (!node_id.valid() || !cluster_.nodes()[node_id].exists())
+    return fmt::format("node {} is gone", entry.node_name);
   const model::Node& node = cluster_.nodes()[node_id];
   if (!node.ready) return fmt::format("node {} is no longer ready", entry.node_name);
-  if (node.object->metadata.deleting()) return fmt::format("node {} is being deleted", entry.node_name);
+  if (node.object->metadata.deleting())
+    return fmt::format("node {} is being deleted", entry.node_name);
   if (node.static_generation != seen.nodes()[entry.node].static_generation)
     return fmt::format("node {} changed", entry.node_name);
   return {};
@@ -62,7 +70,8 @@ std::string Cache::CheckRoom(const Round& round) const {
     const model::Resources room = quota.request + quota.shadow;
     for (const model::ResourceId name : quota.listed)
       if (quota.task_sum[name] > room[name])
-        return fmt::format("quota {} has no room left for {}", entry.quota_name, names_->resources.Name(name));
+        return fmt::format("quota {} has no room left for {}", entry.quota_name,
+                           names_->resources.Name(name));
     const model::Node& node = cluster_.nodes()[entry.node];
     const model::Resources& asked = cluster_.tasks()[entry.task].facts->request;
     // Only what this round asks for can be refused: a node short of something else stays usable.
@@ -71,8 +80,10 @@ std::string Cache::CheckRoom(const Round& round) const {
       const model::ResourceId name(i);
       if (asked[name] > 0 || quota.request[name] > 0) committed.Set(name, node.committed[name]);
     }
-    if (const auto missing = model::FirstMissing(committed, node.allocatable, names_->resources); missing.valid())
-      return fmt::format("node {} has no room left for {}", entry.node_name, names_->resources.Name(missing));
+    if (const auto missing = model::FirstMissing(committed, node.allocatable, names_->resources);
+        missing.valid())
+      return fmt::format("node {} has no room left for {}", entry.node_name,
+                         names_->resources.Name(missing));
   }
   return {};
 }
@@ -96,7 +107,8 @@ std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluste
   if (std::string what = CheckJob(round, seen); !what.empty()) return refuse(std::move(what));
   for (const RoundEntry& entry : round.entries)
     if (std::string what = CheckEntry(entry, seen); !what.empty()) return refuse(std::move(what));
-  // Ids are stable while a snapshot holds them; resolve once more all the same, by what was checked.
+  // Ids are stable while a snapshot holds them; resolve once more all the same, by what was
+  // checked.
   for (RoundEntry& entry : round.entries) {
     entry.task = cluster_.tasks().Find(entry.uid);
     entry.quota = cluster_.quotas().Find(entry.quota_name);
@@ -136,7 +148,9 @@ void Cache::Approve(uint64_t round) {
   if (found == rounds_.end()) return;
   for (const std::string& uid : found->second) {
     const TaskId id = cluster_.tasks().Find(uid);
-    if (!id.valid() || cluster_.tasks()[id].claim.round != round || !cluster_.tasks()[id].claim.open()) continue;
+    if (!id.valid() || cluster_.tasks()[id].claim.round != round ||
+        !cluster_.tasks()[id].claim.open())
+      continue;
     Claim claim = cluster_.tasks()[id].claim;
     claim.approved = true;
     cluster_.SetClaim(id, claim);
@@ -146,7 +160,9 @@ void Cache::Approve(uint64_t round) {
 void Cache::MarkSending(uint64_t round, const std::string& uid) {
   const std::lock_guard lock(mutex_);
   const TaskId id = cluster_.tasks().Find(uid);
-  if (!id.valid() || cluster_.tasks()[id].claim.round != round || !cluster_.tasks()[id].claim.open()) return;
+  if (!id.valid() || cluster_.tasks()[id].claim.round != round ||
+      !cluster_.tasks()[id].claim.open())
+    return;
   Claim claim = cluster_.tasks()[id].claim;
   claim.phase = Claim::Phase::kSending;
   cluster_.SetClaim(id, claim);
@@ -177,14 +193,17 @@ void Cache::DropRound(uint64_t round) {
       cluster_.SetClaim(id, Claim{});
     }
   }
-  if (sending.empty()) rounds_.erase(found);
-  else found->second = std::move(sending);
+  if (sending.empty())
+    rounds_.erase(found);
+  else
+    found->second = std::move(sending);
 }
 
 bool Cache::ClaimOpen(uint64_t round, const std::string& uid) const {
   const std::lock_guard lock(mutex_);
   const TaskId id = cluster_.tasks().Find(uid);
-  return id.valid() && cluster_.tasks()[id].claim.open() && cluster_.tasks()[id].claim.round == round;
+  return id.valid() && cluster_.tasks()[id].claim.open() &&
+         cluster_.tasks()[id].claim.round == round;
 }
 
 bool Cache::MayBind(uint64_t round, const RoundEntry& entry) const {
@@ -192,7 +211,8 @@ bool Cache::MayBind(uint64_t round, const RoundEntry& entry) const {
   const TaskId id = cluster_.tasks().Find(entry.uid);
   if (!id.valid()) return false;
   const model::Task& task = cluster_.tasks()[id];
-  if (!task.claim.open() || task.claim.round != round || task.bound() || task.facts->deleting) return false;
+  if (!task.claim.open() || task.claim.round != round || task.bound() || task.facts->deleting)
+    return false;
   const NodeId node_id = cluster_.nodes().Find(entry.node_name);
   if (!node_id.valid()) return false;
   const model::Node& node = cluster_.nodes()[node_id];
@@ -206,7 +226,8 @@ void Cache::NoteBound(const std::string& uid, const std::string& node, const std
   if (!id.valid() || cluster_.tasks()[id].bound()) return;
   auto pod = std::make_shared<api::Pod>(*cluster_.tasks()[id].facts->pod);
   pod->spec.node_name = node;
-  if (!quota.empty()) pod->metadata.annotations.insert_or_assign(std::string(api::key::kQuotaName), quota);
+  if (!quota.empty())
+    pod->metadata.annotations.insert_or_assign(std::string(api::key::kQuotaName), quota);
   auto facts = std::make_shared<model::PodFacts>(*cluster_.tasks()[id].facts);
   facts->pod = std::move(pod);
   facts->node_name = node;
@@ -230,7 +251,8 @@ std::vector<std::shared_ptr<const api::Placement>> Cache::Placements() const {
   std::vector<std::shared_ptr<const api::Placement>> all;
   for (const auto& [key, placement] : placements_) all.push_back(placement);
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    const auto made_a = a->metadata.creation_timestamp.at, made_b = b->metadata.creation_timestamp.at;
+    const auto made_a = a->metadata.creation_timestamp.at,
+               made_b = b->metadata.creation_timestamp.at;
     return made_a != made_b ? made_a < made_b : a->metadata.Key() < b->metadata.Key();
   });
   return all;
@@ -240,7 +262,9 @@ namespace {
 
 template <class T>
 const T* At(const std::vector<T>& table, int32_t index) {
-  return index >= 0 && static_cast<size_t>(index) < table.size() ? &table[static_cast<size_t>(index)] : nullptr;
+  return index >= 0 && static_cast<size_t>(index) < table.size()
+             ? &table[static_cast<size_t>(index)]
+             : nullptr;
 }
 
 }  // namespace
@@ -272,17 +296,36 @@ Cache::Adoption Cache::CheckPlacement(const api::Placement& placement) const {
     const std::string* quota = At(placement.spec.quotas, entry.quota);
     const std::string* node = At(placement.spec.nodes, entry.node);
     const std::string* zone = At(placement.spec.zones, entry.zone);
-    const auto void_entry = [&](std::string why) { adoption.void_entries.push_back(fmt::format("{}: {}", entry.task, why)); };
+    const auto void_entry = [&](std::string why) {
+      adoption.void_entries.push_back(fmt::format("{}: {}", entry.task, why));
+    };
     if (task.claim.open()) continue;  // ours already
-    if (task.job != job_id) { void_entry("the pod is not a member of the group"); continue; }
-    if (quota == nullptr || node == nullptr) { void_entry("names no quota or node"); continue; }
+    if (task.job != job_id) {
+      void_entry("the pod is not a member of the group");
+      continue;
+    }
+    if (quota == nullptr || node == nullptr) {
+      void_entry("names no quota or node");
+      continue;
+    }
     const QuotaId quota_id = cluster_.quotas().Find(*quota);
     const NodeId node_id = cluster_.nodes().Find(*node);
-    if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable()) { void_entry(fmt::format("quota {} can't be used", *quota)); continue; }
-    if (!cluster_.MayUse(job.queue, cluster_.quotas()[quota_id])) { void_entry(fmt::format("quota {} is not its queue's", *quota)); continue; }
-    if (!node_id.valid() || !cluster_.nodes()[node_id].exists() || !cluster_.nodes()[node_id].ready) { void_entry(fmt::format("node {} can't be used", *node)); continue; }
-    round.entries.push_back({task_id, entry.pod_uid, task.facts->meta().namespace_, task.facts->meta().name, entry.role,
-                             task.facts->index, quota_id, *quota, node_id, *node, zone == nullptr ? std::string() : *zone});
+    if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable()) {
+      void_entry(fmt::format("quota {} can't be used", *quota));
+      continue;
+    }
+    if (!cluster_.MayUse(job.queue, cluster_.quotas()[quota_id])) {
+      void_entry(fmt::format("quota {} is not its queue's", *quota));
+      continue;
+    }
+    if (!node_id.valid() || !cluster_.nodes()[node_id].exists() ||
+        !cluster_.nodes()[node_id].ready) {
+      void_entry(fmt::format("node {} can't be used", *node));
+      continue;
+    }
+    round.entries.push_back({task_id, entry.pod_uid, task.facts->meta().namespace_,
+                             task.facts->meta().name, entry.role, task.facts->index, quota_id,
+                             *quota, node_id, *node, zone == nullptr ? std::string() : *zone});
   }
   adoption.spent = round.entries.empty() && adoption.void_entries.empty();
   return adoption;

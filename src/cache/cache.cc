@@ -62,8 +62,8 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
   }
   const auto before = id.valid() ? cluster_.tasks()[id].facts : nullptr;
   // Our own binding comes back: nobody gains by it.
-  const bool echo = before && id.valid() && before->node_name.empty() && !facts->node_name.empty() &&
-                    cluster_.tasks()[id].claim.node.valid() &&
+  const bool echo = before && id.valid() && before->node_name.empty() &&
+                    !facts->node_name.empty() && cluster_.tasks()[id].claim.node.valid() &&
                     cluster_.nodes()[cluster_.tasks()[id].claim.node].name == facts->node_name;
   // An event from before our acknowledged binding must not undo it.
   if (before && !before->node_name.empty() && facts->node_name.empty()) return Effect::kNothing;
@@ -84,14 +84,16 @@ Effect Cache::Apply(const api::Delta<api::Node>& delta) {
   const NodeId id = cluster_.nodes().Find(name);
   if (delta.type == Type::kDelete) {
     if (!id.valid()) return Effect::kNothing;
-    if (cluster_.nodes()[id].object && cluster_.nodes()[id].object->metadata.uid != delta.object->metadata.uid)
+    if (cluster_.nodes()[id].object &&
+        cluster_.nodes()[id].object->metadata.uid != delta.object->metadata.uid)
       return Effect::kNothing;  // a late word about an older machine of the same name
     unready_since_.try_emplace(name, now_);
     cluster_.RemoveNode(name);
     if (!cluster_.nodes().Find(name).valid()) unready_since_.erase(name);
     return Effect::kRelevant;
   }
-  if (id.valid() && cluster_.nodes()[id].object && SameForUs(*cluster_.nodes()[id].object, *delta.object))
+  if (id.valid() && cluster_.nodes()[id].object &&
+      SameForUs(*cluster_.nodes()[id].object, *delta.object))
     return Effect::kNothing;
   cluster_.SetNode(delta.object, settings_);
   const NodeId now_id = cluster_.nodes().Find(name);
@@ -125,7 +127,8 @@ Effect Cache::Apply(const api::Delta<api::PodGroup>& delta) {
   cluster_.SetUnconfirmed(cluster_.jobs().Find(key), false);
   // Statuses and conditions are others' and our own writing.
   const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
-                    before->spec == delta.object->spec && before->metadata.annotations == delta.object->metadata.annotations;
+                    before->spec == delta.object->spec &&
+                    before->metadata.annotations == delta.object->metadata.annotations;
   return same ? Effect::kQuiet : Effect::kRelevant;
 }
 
@@ -138,7 +141,8 @@ Effect Cache::Apply(const api::Delta<api::Queue>& delta) {
     cluster_.RemoveQueue(delta.object->metadata.name);
     return Effect::kRelevant;
   }
-  const bool same = before && before->metadata.uid == delta.object->metadata.uid && before->spec == delta.object->spec &&
+  const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
+                    before->spec == delta.object->spec &&
                     before->status.state == delta.object->status.state;
   cluster_.SetQueue(delta.object);
   return same ? Effect::kQuiet : Effect::kRelevant;
@@ -158,7 +162,8 @@ Effect Cache::Apply(const api::Delta<api::Quota>& delta) {
   const NodeId node_before = id.valid() ? cluster_.quotas()[id].node : NodeId{};
   cluster_.SetQuota(delta.object, settings_);
   Settle();
-  const bool same = before && before->metadata.uid == delta.object->metadata.uid && before->spec == delta.object->spec &&
+  const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
+                    before->spec == delta.object->spec &&
                     before->metadata.deleting() == delta.object->metadata.deleting() &&
                     node_before == cluster_.quotas()[cluster_.quotas().Find(name)].node;
   return same ? Effect::kQuiet : Effect::kRelevant;
@@ -169,7 +174,8 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
   const std::string& name = delta.object->metadata.name;
   if (delta.type == api::Delta<api::NodeTopology>::Type::kDelete) {
     const auto known = topologies_.find(name);
-    if (known == topologies_.end() || known->second->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    if (known == topologies_.end() || known->second->metadata.uid != delta.object->metadata.uid)
+      return Effect::kNothing;
     topologies_.erase(known);
     cluster_.SetNodeZones(name, {}, {});
     return Effect::kRelevant;
@@ -178,7 +184,8 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
   const NodeId id = cluster_.nodes().Find(name);
   const auto node = id.valid() ? cluster_.nodes()[id].object : nullptr;
   const auto zones = model::ZonesOf(*delta.object, node ? &node->metadata : nullptr, *names_);
-  if (id.valid() && cluster_.nodes()[id].zone_roce == zones.roce && cluster_.nodes()[id].zone_ib == zones.ib)
+  if (id.valid() && cluster_.nodes()[id].zone_roce == zones.roce &&
+      cluster_.nodes()[id].zone_ib == zones.ib)
     return Effect::kNothing;
   cluster_.SetNodeZones(name, zones.roce, zones.ib);
   return Effect::kRelevant;
@@ -189,7 +196,8 @@ Effect Cache::Apply(const api::Delta<api::Placement>& delta) {
   const std::string key = delta.object->metadata.Key();
   if (delta.type == api::Delta<api::Placement>::Type::kDelete) {
     const auto known = placements_.find(key);
-    if (known == placements_.end() || known->second->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    if (known == placements_.end() || known->second->metadata.uid != delta.object->metadata.uid)
+      return Effect::kNothing;
     placements_.erase(known);
   } else {
     placements_[key] = delta.object;
@@ -239,7 +247,9 @@ void Cache::Settle() {
   cluster_.Flush();
   const model::Touched touched = cluster_.TakeTouched();
   for (const QuotaId id : touched.quotas) picture_candidates_.insert(id);
-  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
   append(changed_.tasks, touched.tasks);
   append(changed_.jobs, touched.jobs);
   append(changed_.queues, touched.queues);
@@ -286,8 +296,9 @@ std::vector<Cache::StaleGroup> Cache::TakeStaleGroups() {
   for (auto at = stale_groups_.begin(); at != stale_groups_.end();) {
     const model::JobId id = cluster_.jobs().Find(*at);
     // Nobody asks about a group that isn't there, or is still short of members.
-    const bool whole = id.valid() && cluster_.jobs()[id].object &&
-                       cluster_.jobs()[id].ready + cluster_.jobs()[id].placeable >= cluster_.jobs()[id].needed;
+    const bool whole =
+        id.valid() && cluster_.jobs()[id].object &&
+        cluster_.jobs()[id].ready + cluster_.jobs()[id].placeable >= cluster_.jobs()[id].needed;
     if (id.valid() && !whole) {
       ++at;
       continue;

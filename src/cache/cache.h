@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's memory of the cluster: watch deltas in, snapshots out, and the one place where a gang's
-// decision is checked against what has changed meanwhile (Assume). Thread-safe: one lock; the I/O thread
-// applies deltas and settles claims, the scheduling thread takes snapshots and assumes. Lives as long as
-// the process; everything in it can be rebuilt from the API.
+// The scheduler's memory of the cluster: watch deltas in, snapshots out, and the one place where a
+// gang's decision is checked against what has changed meanwhile (Assume). Thread-safe: one lock;
+// the I/O thread applies deltas and settles claims, the scheduling thread takes snapshots and
+// assumes. Lives as long as the process; everything in it can be rebuilt from the API.
 #pragma once
 
 #include <expected>
@@ -30,7 +30,7 @@ enum class Effect {
 struct Picture {
   model::QuotaId quota;
   std::string name, uid, resource_version;
-  api::QuotaStatus status;    // phase, nodeName, allocated, tasks: the members that we own
+  api::QuotaStatus status;  // phase, nodeName, allocated, tasks: the members that we own
   api::ResourceList observed_allocated;
   std::string observed_node;
   bool heals = false;  // the node that the status names is contradicted by live pods
@@ -58,14 +58,16 @@ class Cache {
   std::optional<WallTime> NextLoss(Duration lost_after) const;
 
   // --- snapshots ---
-  // Brings `snapshot` (only ever fed by this cache) up to date, undoing whatever a session left in it.
+  // Brings `snapshot` (only ever fed by this cache) up to date, undoing whatever a session left in
+  // it.
   void UpdateSnapshot(model::Cluster& snapshot);
 
   // --- commit ---
-  // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the round its
-  // number and opens its claims (Writing).
+  // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the
+  // round its number and opens its claims (Writing).
   std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
-  // Groups whose members came after the group was last heard of: read them again before planning (F6).
+  // Groups whose members came after the group was last heard of: read them again before planning
+  // (F6).
   struct StaleGroup {
     std::string key, namespace_, name;
     uint64_t sequence = 0;  // pass back to ConfirmGroup
@@ -76,11 +78,11 @@ class Cache {
   void ReadFailed(const StaleGroup& read);  // to be asked again
 
   // --- claims: what the executor reports ---
-  void Acknowledge(uint64_t round);                            // Writing → Claimed
-  void Approve(uint64_t round);                                // the bind action let it go
-  void MarkSending(uint64_t round, const std::string& uid);    // a binding is open
-  void Drop(uint64_t round, const std::string& uid);           // on proof only (F10)
-  void DropRound(uint64_t round);                              // refused, or voided: every entry not sending
+  void Acknowledge(uint64_t round);                          // Writing → Claimed
+  void Approve(uint64_t round);                              // the bind action let it go
+  void MarkSending(uint64_t round, const std::string& uid);  // a binding is open
+  void Drop(uint64_t round, const std::string& uid);         // on proof only (F10)
+  void DropRound(uint64_t round);  // refused, or voided: every entry not sending
   // Is the entry still to be bound: pod alive, unbound, claim open, node Ready and schedulable?
   bool MayBind(uint64_t round, const RoundEntry& entry) const;
   bool ClaimOpen(uint64_t round, const std::string& uid) const;
@@ -92,19 +94,20 @@ class Cache {
   std::vector<std::shared_ptr<const api::Placement>> Placements() const;  // by creation, then key
   // Does the entry still speak of a live, unbound pod, and of a quota and node that exist?
   struct Adoption {
-    Round round;                    // entries that hold
+    Round round;                            // entries that hold
     std::vector<std::string> void_entries;  // "task: why"
-    bool any_bound = false;         // a member of the gang already runs
-    bool spent = false;             // nothing open is left: bound, gone, or not this group's
+    bool any_bound = false;                 // a member of the gang already runs
+    bool spent = false;  // nothing open is left: bound, gone, or not this group's
   };
   Adoption CheckPlacement(const api::Placement& placement) const;
-  // Opens the claims (Claimed) of entries that CheckPlacement found good, as far as there is room: what
-  // has none is taken out of the round.
+  // Opens the claims (Claimed) of entries that CheckPlacement found good, as far as there is room:
+  // what has none is taken out of the round.
   Effect Adopt(Round& round);
 
   // --- pictures ---
-  // Quotas whose status differs from the truth, `max` at most. Each is given once; it comes again when its
-  // object or its truth changes (the echo of a write is such a change), or on PictureAgain.
+  // Quotas whose status differs from the truth, `max` at most. Each is given once; it comes again
+  // when its object or its truth changes (the echo of a write is such a change), or on
+  // PictureAgain.
   std::vector<Picture> TakeStalePictures(size_t max);
   void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
@@ -118,7 +121,8 @@ class Cache {
 
  private:
   struct GroupNews {
-    uint64_t member = 0, group = 0;  // sequence numbers of the last member's arrival and group's word
+    uint64_t member = 0,
+             group = 0;  // sequence numbers of the last member's arrival and group's word
   };
   void Settle();  // Flush, and note quotas whose picture may be stale
   std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quota.status is the picture for people: what it should say is painted from the ledgers, and whatever
-// differs from what the API shows is written, whoever caused it. Level-triggered, so nothing is ever lost.
+// Quota.status is the picture for people: what it should say is painted from the ledgers, and
+// whatever differs from what the API shows is written, whoever caused it. Level-triggered, so
+// nothing is ever lost.
 #include <algorithm>
 
 #include "base/natural.h"
@@ -32,21 +33,25 @@ Picture Cache::Paint(QuotaId id) const {
     row.namespace_ = meta.namespace_;
     row.name = meta.name;
     row.uid = meta.uid;
-    row.job = task.job.valid() && !cluster_.jobs()[task.job].single ? cluster_.jobs()[task.job].name : "";
+    row.job =
+        task.job.valid() && !cluster_.jobs()[task.job].single ? cluster_.jobs()[task.job].name : "";
     row.role = task.facts->role;
-    if (task.facts->index && *task.facts->index <= INT32_MAX) row.index = static_cast<int32_t>(*task.facts->index);
+    if (task.facts->index && *task.facts->index <= INT32_MAX)
+      row.index = static_cast<int32_t>(*task.facts->index);
     model::Resources request = task.facts->request;
     request.Set(model::ResourceNames::kPods, 0);
     row.request = model::ToList(request, names_->resources);
   }
-  std::sort(picture.status.tasks.begin(), picture.status.tasks.end(), [](const api::QuotaTask& a, const api::QuotaTask& b) {
-    if (a.namespace_ != b.namespace_) return a.namespace_ < b.namespace_;
-    if (a.name != b.name) return NaturalLess{}(a.name, b.name);
-    return a.uid < b.uid;
-  });
+  std::sort(picture.status.tasks.begin(), picture.status.tasks.end(),
+            [](const api::QuotaTask& a, const api::QuotaTask& b) {
+              if (a.namespace_ != b.namespace_) return a.namespace_ < b.namespace_;
+              if (a.name != b.name) return NaturalLess{}(a.name, b.name);
+              return a.uid < b.uid;
+            });
   for (const TaskId task_id : quota.tasks)
-    picture.heals = picture.heals || (cluster_.tasks()[task_id].bound() && !picture.observed_node.empty() &&
-                                      picture.observed_node != picture.status.node_name);
+    picture.heals =
+        picture.heals || (cluster_.tasks()[task_id].bound() && !picture.observed_node.empty() &&
+                          picture.observed_node != picture.status.node_name);
   return picture;
 }
 
@@ -55,15 +60,19 @@ bool Cache::PictureStale(QuotaId id) const {
   const model::Quota& quota = cluster_.quotas()[id];
   // A split quota is an error that people must look at: left alone.
   if (!quota.exists() || quota.deleting() || quota.split) return false;
-  // The picture trails what is durable: a claim on its way, or a binding that is open, isn't shown yet.
+  // The picture trails what is durable: a claim on its way, or a binding that is open, isn't shown
+  // yet.
   for (const TaskId user : quota.users) {
     const model::Claim::Phase phase = cluster_.tasks()[user].claim.phase;
-    if (phase == model::Claim::Phase::kWriting || phase == model::Claim::Phase::kSending) return false;
+    if (phase == model::Claim::Phase::kWriting || phase == model::Claim::Phase::kSending)
+      return false;
   }
   const api::QuotaStatus& have = quota.object->status;
   const api::QuotaStatus want = Paint(id).status;
-  const bool same_phase = have.phase == want.phase || (have.phase.empty() && want.phase == "QuotaEmpty");
-  return !(same_phase && have.node_name == want.node_name && have.allocated == want.allocated && have.tasks == want.tasks);
+  const bool same_phase =
+      have.phase == want.phase || (have.phase.empty() && want.phase == "QuotaEmpty");
+  return !(same_phase && have.node_name == want.node_name && have.allocated == want.allocated &&
+           have.tasks == want.tasks);
 }
 
 std::vector<Picture> Cache::TakeStalePictures(size_t max) {
@@ -80,7 +89,8 @@ std::vector<Picture> Cache::TakeStalePictures(size_t max) {
 
 void Cache::PictureAgain(const std::string& quota_name) {
   const std::lock_guard lock(mutex_);
-  if (const QuotaId id = cluster_.quotas().Find(quota_name); id.valid()) picture_candidates_.insert(id);
+  if (const QuotaId id = cluster_.quotas().Find(quota_name); id.valid())
+    picture_candidates_.insert(id);
 }
 
 std::optional<Picture> Cache::PictureOf(const std::string& quota_name) {

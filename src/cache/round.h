@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A round: the part of a gang that one decision places, whole or not at all. A session makes it, Assume
-// checks and applies it, the Placement records it, the bindings carry it out.
+// A round: the part of a gang that one decision places, whole or not at all. A session makes it,
+// Assume checks and applies it, the Placement records it, the bindings carry it out.
 //
-//   Planned (session) ─► Writing (assumed) ─► Claimed (Placement acknowledged) ─► Starting ─► Settled
+//   Planned (session) ─► Writing (assumed) ─► Claimed (Placement acknowledged) ─► Starting ─►
+//   Settled
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct Round {
   std::string group_uid;  // "" for a job of one
   std::string namespace_, group;
   int32_t priority = 0;
-  bool started = false;   // the gang already runs: its repairs and extras go first
+  bool started = false;  // the gang already runs: its repairs and extras go first
   // A single task, or extras beyond the minimum, need no record: each binding says it all (F16).
   bool recorded = false;
   std::vector<RoundEntry> entries;

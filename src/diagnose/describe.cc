@@ -20,13 +20,21 @@ std::string Amount(int64_t amount, model::ResourceId id, const model::Names& nam
 std::string Counted(const model::Verdict& verdict) {
   switch (verdict.reason) {
     case Reason::kNotEnoughPods:
-    case Reason::kGated: return fmt::format("{} of {} members can run", verdict.have, verdict.wanted);
+    case Reason::kGated:
+      return fmt::format("{} of {} members can run", verdict.have, verdict.wanted);
     case Reason::kInsufficientQuota:
-    case Reason::kInsufficientQuotaIdle: return fmt::format("{} of {} members have a quota with a place", verdict.have, verdict.wanted);
-    case Reason::kZoneFull: return fmt::format("the zone with most room takes {} of {}", verdict.have, verdict.wanted);
-    case Reason::kNoZoneFits: return fmt::format("no zone is large enough; the best takes {} of {}", verdict.have, verdict.wanted);
-    case Reason::kLargerThanPossible: return fmt::format("the empty cluster holds {} of {}", verdict.have, verdict.wanted);
-    default: return {};
+    case Reason::kInsufficientQuotaIdle:
+      return fmt::format("{} of {} members have a quota with a place", verdict.have,
+                         verdict.wanted);
+    case Reason::kZoneFull:
+      return fmt::format("the zone with most room takes {} of {}", verdict.have, verdict.wanted);
+    case Reason::kNoZoneFits:
+      return fmt::format("no zone is large enough; the best takes {} of {}", verdict.have,
+                         verdict.wanted);
+    case Reason::kLargerThanPossible:
+      return fmt::format("the empty cluster holds {} of {}", verdict.have, verdict.wanted);
+    default:
+      return {};
   }
 }
 
@@ -34,7 +42,8 @@ std::string Counted(const model::Verdict& verdict) {
 
 std::string Numbers(const model::Verdict& verdict, const model::Names& names) {
   if (verdict.resource.valid())
-    return fmt::format("asks {} {}, {} left", Amount(verdict.wanted, verdict.resource, names), names.resources.Name(verdict.resource),
+    return fmt::format("asks {} {}, {} left", Amount(verdict.wanted, verdict.resource, names),
+                       names.resources.Name(verdict.resource),
                        Amount(verdict.have, verdict.resource, names));
   return verdict.wanted > 0 ? Counted(verdict) : std::string();
 }
@@ -42,14 +51,16 @@ std::string Numbers(const model::Verdict& verdict, const model::Names& names) {
 std::string Describe(const framework::Refusals& why, const model::Names& names) {
   std::string text(model::ReasonName(why.main));
   std::string first = why.detail;
-  if (const auto example = why.examples.find(why.main); first.empty() && example != why.examples.end())
+  if (const auto example = why.examples.find(why.main);
+      first.empty() && example != why.examples.end())
     first = Numbers(example->second, names);
   if (!first.empty()) text += ": " + first;
   std::vector<std::string> others;
   for (const auto& [reason, count] : why.counts) {
     if (reason == why.main) continue;
     const model::Verdict& example = why.examples.at(reason);
-    const std::string what = example.resource.valid() ? fmt::format(" {}", names.resources.Name(example.resource)) : "";
+    const std::string what =
+        example.resource.valid() ? fmt::format(" {}", names.resources.Name(example.resource)) : "";
     others.push_back(fmt::format("{}{} on {}", model::ReasonName(reason), what, count));
   }
   if (!others.empty()) text += fmt::format(" ({})", fmt::join(others, ", "));

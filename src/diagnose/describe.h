@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons as sentences for people: the only place where a verdict becomes prose. Bounded in length, with
-// numbers and names but no times, so that an unchanged situation gives an unchanged text (F52).
+// Reasons as sentences for people: the only place where a verdict becomes prose. Bounded in length,
+// with numbers and names but no times, so that an unchanged situation gives an unchanged text
+// (F52).
 #pragma once
 
 #include <string>

@@ -5,7 +5,8 @@ namespace sky::framework {
 
 KnownNames Registry::Known() const {
   KnownNames known;
-  for (const auto& [name, kind] : plugins) known.plugins.push_back({name, kind.args, kind.callbacks});
+  for (const auto& [name, kind] : plugins)
+    known.plugins.push_back({name, kind.args, kind.callbacks});
   for (const auto& [name, make] : actions) known.actions.push_back(name);
   return known;
 }
@@ -14,18 +15,21 @@ Result<std::unique_ptr<Engine>> Engine::Make(const Registry& registry, Config co
   std::unique_ptr<Engine> engine(new Engine(std::move(config)));
   for (const PluginConfig& wanted : engine->config_.plugins) {
     const auto kind = registry.plugins.find(wanted.name);
-    if (kind == registry.plugins.end()) return Fail(Code::kInvalid, "unknown plugin \"{}\"", wanted.name);
+    if (kind == registry.plugins.end())
+      return Fail(Code::kInvalid, "unknown plugin \"{}\"", wanted.name);
     engine->plugins_.push_back(TRY(kind->second.make(wanted.args, engine->config_)));
   }
   for (const std::string& wanted : engine->config_.actions) {
     const auto make = registry.actions.find(wanted);
-    if (make == registry.actions.end()) return Fail(Code::kInvalid, "unknown action \"{}\"", wanted);
+    if (make == registry.actions.end())
+      return Fail(Code::kInvalid, "unknown action \"{}\"", wanted);
     engine->actions_.push_back(make->second());
   }
   return engine;
 }
 
-CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle, Session::Committer commit) {
+CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
+                        Session::Committer commit) {
   Session session(cluster, config_, now, cycle, std::move(commit), kept_);
   for (const auto& plugin : plugins_) plugin->OnSessionOpen(session);
   session.CompileExpressions();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: plugins and actions made once from the configuration, and a cycle run over a cluster. The
-// same engine serves the real scheduler, scenarios under a virtual clock, replays and what-if.
+// The engine: plugins and actions made once from the configuration, and a cycle run over a cluster.
+// The same engine serves the real scheduler, scenarios under a virtual clock, replays and what-if.
 #pragma once
 
 #include <memory>

@@ -19,12 +19,13 @@
 
 namespace sky::framework {
 
-// What a predicate's answer depends on (F50). The framework keeps an answer only as long as everything
-// declared stays the same; a predicate that declares nothing is asked every time.
+// What a predicate's answer depends on (F50). The framework keeps an answer only as long as
+// everything declared stays the same; a predicate that declares nothing is asked every time.
 enum class Reads : uint8_t {
-  kUndeclared,  // never cached
-  kNodeStatic,  // the subject's class and the node's labels, taints, readiness, cordon: cached by both
-  kNodeDynamic, // live counters of the node or quota: asked every time, it is cheap
+  kUndeclared,   // never cached
+  kNodeStatic,   // the subject's class and the node's labels, taints, readiness, cordon: cached by
+                 // both
+  kNodeDynamic,  // live counters of the node or quota: asked every time, it is cheap
 };
 
 // Callbacks of one kind, in the order in which plugins are configured.
@@ -46,19 +47,21 @@ struct Stage {
   }
 };
 
-// Compiles the expression of a callback ("quotaToNode.predicate") for the plugins that registered it.
+// Compiles the expression of a callback ("quotaToNode.predicate") for the plugins that registered
+// it.
 using Compiler = std::function<expr::Program(const std::string& callback, expr::Type type,
                                              const std::vector<std::string>& leaves)>;
 
-// Answers of kNodeStatic predicates, kept across sessions: the class of the subject, the target, and the
-// generation of what the target says. One instance lives beside the plugins.
+// Answers of kNodeStatic predicates, kept across sessions: the class of the subject, the target,
+// and the generation of what the target says. One instance lives beside the plugins.
 class StaticAnswers {
  public:
   // The stored verdict, or nullptr when the target has changed since.
   const std::optional<model::Verdict>* Find(size_t predicate, model::ClassId subject, size_t target,
                                             uint64_t generation) const;
-  const std::optional<model::Verdict>& Store(size_t predicate, model::ClassId subject, size_t target,
-                                             uint64_t generation, std::optional<model::Verdict> verdict);
+  const std::optional<model::Verdict>& Store(size_t predicate, model::ClassId subject,
+                                             size_t target, uint64_t generation,
+                                             std::optional<model::Verdict> verdict);
   void Forget() { answers_.clear(); }
 
  private:
@@ -76,9 +79,11 @@ class Hop {
   using VerdictFn = std::function<std::optional<model::Verdict>(Subject, Target)>;
   using SubjectFn = std::function<std::optional<model::Verdict>(Subject)>;
   using ScoreFn = std::function<std::optional<int64_t>(Subject, Target)>;  // 0…100
-  using BatchScoreFn = std::function<bool(Subject, std::span<const Target>, std::span<int64_t>)>;  // false: abstains
+  using BatchScoreFn =
+      std::function<bool(Subject, std::span<const Target>, std::span<int64_t>)>;  // false: abstains
   using BestFn = std::function<std::optional<Target>(Subject, std::span<const Target>)>;
-  // Class of the subject and generation of the target, for kNodeStatic answers; an invalid class: don't keep.
+  // Class of the subject and generation of the target, for kNodeStatic answers; an invalid class:
+  // don't keep.
   using KeyFn = std::function<std::pair<model::ClassId, uint64_t>(Subject, Target)>;
 
   explicit Hop(std::string bundle) : bundle_(std::move(bundle)) {}
@@ -91,7 +96,8 @@ class Hop {
 
   // A plugin may add several predicates that read different things; its first veto is its answer.
   void AddPredicate(const std::string& plugin, Reads reads, VerdictFn fn) {
-    if (predicate_.entries.empty() || predicate_.entries.back().plugin != plugin) predicate_.Add(plugin, {});
+    if (predicate_.entries.empty() || predicate_.entries.back().plugin != plugin)
+      predicate_.Add(plugin, {});
     predicate_.entries.back().fn.push_back({std::move(fn), reads, parts_++});
   }
 
@@ -108,7 +114,8 @@ class Hop {
   // Nobody's veto is Fit. `refused` is told each plugin's verdict that isn't.
   template <class Refused>
   model::Verdict PrePredicate(Subject subject, Refused&& refused) const {
-    return Ask(pre_predicate, refused, [&](const auto& entry, size_t) { return entry.fn(subject); });
+    return Ask(pre_predicate, refused,
+               [&](const auto& entry, size_t) { return entry.fn(subject); });
   }
   // Select, then predicate; each combined by its own expression.
   template <class Refused>
@@ -116,7 +123,8 @@ class Hop {
     const model::Verdict selected =
         Ask(select, refused, [&](const auto& entry, size_t) { return entry.fn(subject, target); });
     if (!selected.fit()) return selected;
-    return Ask(predicate_, refused, [&](const auto& entry, size_t) { return AskParts(entry.fn, subject, target); });
+    return Ask(predicate_, refused,
+               [&](const auto& entry, size_t) { return AskParts(entry.fn, subject, target); });
   }
   model::Verdict Feasible(Subject subject, Target target) const {
     return Feasible(subject, target, [](const std::string&, const model::Verdict&) {});
@@ -132,20 +140,22 @@ class Hop {
     }
     std::vector<int64_t> scores(targets.size(), 0);
     for (size_t t = 0; t < targets.size(); ++t) {
-      const auto single = expr::EvaluateScore(
-          n_order.program, [&](uint32_t leaf) { return n_order.entries[leaf].fn(subject, targets[t]); });
-      const auto batch = expr::EvaluateScore(batch_n_order.program, [&](uint32_t leaf) -> std::optional<int64_t> {
-        if (!answered[leaf]) return std::nullopt;
-        return batches[leaf][t];
+      const auto single = expr::EvaluateScore(n_order.program, [&](uint32_t leaf) {
+        return n_order.entries[leaf].fn(subject, targets[t]);
       });
+      const auto batch =
+          expr::EvaluateScore(batch_n_order.program, [&](uint32_t leaf) -> std::optional<int64_t> {
+            if (!answered[leaf]) return std::nullopt;
+            return batches[leaf][t];
+          });
       scores[t] = expr::walk::SaturatingAdd(single.value_or(expr::Score{}).thousandths,
                                             batch.value_or(expr::Score{}).thousandths);
     }
     return scores;
   }
 
-  // The plugin's pick among targets that are already in their lowest-index-first order; without one the
-  // best score, then the first.
+  // The plugin's pick among targets that are already in their lowest-index-first order; without one
+  // the best score, then the first.
   std::optional<Target> Best(Subject subject, std::span<const Target> targets) const {
     if (targets.empty()) return std::nullopt;
     const auto picked = expr::EvaluateTarget(
@@ -163,7 +173,9 @@ class Hop {
   static model::Verdict Ask(const StageType& stage, Refused&& refused, Call&& call) {
     const auto verdict = expr::EvaluateVerdict(
         stage.program, [&](uint32_t leaf) { return call(stage.entries[leaf], leaf); },
-        [&](uint32_t leaf, const model::Verdict& veto) { refused(stage.entries[leaf].plugin, veto); });
+        [&](uint32_t leaf, const model::Verdict& veto) {
+          refused(stage.entries[leaf].plugin, veto);
+        });
     return verdict.value_or(model::Verdict::Fit());
   }
 
@@ -188,8 +200,10 @@ class Hop {
     if (part.reads != Reads::kNodeStatic || answers_ == nullptr) return part.fn(subject, target);
     const auto [subject_class, generation] = key_(subject, target);
     if (!subject_class.valid()) return part.fn(subject, target);
-    if (const auto* known = answers_->Find(part.number, subject_class, target.index(), generation)) return *known;
-    return answers_->Store(part.number, subject_class, target.index(), generation, part.fn(subject, target));
+    if (const auto* known = answers_->Find(part.number, subject_class, target.index(), generation))
+      return *known;
+    return answers_->Store(part.number, subject_class, target.index(), generation,
+                           part.fn(subject, target));
   }
 
   Stage<Parts> predicate_{expr::Type::kVerdict};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What look-ahead decides for a whole gang: task → quota → node, or why not. The planner makes it, hop 1
-// charges it, hop 2 carries it out.
+// What look-ahead decides for a whole gang: task → quota → node, or why not. The planner makes it,
+// hop 1 charges it, hop 2 carries it out.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What extends the scheduler: actions that run in each cycle, plugins that answer their questions, and
-// the registry that names both. A Registry is a value that AllPlugins() and AllActions() fill; a test
-// builds one with two plugins. Nothing registers itself.
+// What extends the scheduler: actions that run in each cycle, plugins that answer their questions,
+// and the registry that names both. A Registry is a value that AllPlugins() and AllActions() fill;
+// a test builds one with two plugins. Nothing registers itself.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,8 @@ class Action {
   virtual void Execute(Session& session) = 0;
 };
 
-// Made once, with its arguments; opened anew for each session, where all that it hooks is registered.
+// Made once, with its arguments; opened anew for each session, where all that it hooks is
+// registered.
 class Plugin {
  public:
   virtual ~Plugin() = default;
@@ -34,8 +35,8 @@ class Plugin {
   virtual void OnSessionClose(Session&) {}
 };
 
-// A plugin with a controller of its own that lives across sessions: told of time outside of any cycle, on
-// the scheduling thread, and says when it wants to be told next.
+// A plugin with a controller of its own that lives across sessions: told of time outside of any
+// cycle, on the scheduling thread, and says when it wants to be told next.
 class ReconcilablePlugin : public Plugin {
  public:
   virtual void Reconcile(WallTime now) = 0;
@@ -44,7 +45,7 @@ class ReconcilablePlugin : public Plugin {
 
 struct PluginKind {
   std::function<Result<std::unique_ptr<Plugin>>(const PluginArgs& args, const Config& config)> make;
-  std::vector<ArgSpec> args;            // what it understands
+  std::vector<ArgSpec> args;           // what it understands
   std::vector<std::string> callbacks;  // what it may register
 };
 

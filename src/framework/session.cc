@@ -14,30 +14,39 @@ using model::QueueId;
 using model::QuotaId;
 using model::TaskId;
 
-Session::Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle, Committer committer,
-                 Kept& kept)
-    : cluster_(cluster), config_(config), now_(now), cycle_(cycle), committer_(std::move(committer)), kept_(kept) {}
+Session::Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle,
+                 Committer committer, Kept& kept)
+    : cluster_(cluster),
+      config_(config),
+      now_(now),
+      cycle_(cycle),
+      committer_(std::move(committer)),
+      kept_(kept) {}
 
 // Rounds that nobody ended undo themselves.
 Session::~Session() = default;
 
 void Session::CompileExpressions() {
-  const Compiler compile = [&](const std::string& callback, expr::Type type, const std::vector<std::string>& leaves) {
+  const Compiler compile = [&](const std::string& callback, expr::Type type,
+                               const std::vector<std::string>& leaves) {
     const auto known = kept_.programs.find(callback);
     if (known != kept_.programs.end() && known->second.first == leaves) return known->second.second;
     const auto expression = config_.expressions.find(callback);
     SKY_CHECK(expression != config_.expressions.end(), "callback {}", callback);
     auto program = expr::Program::Compile(expression->second, type, leaves);
-    SKY_CHECK(program.has_value(), "{} was checked when it was loaded: {}", callback, program.error().message);
+    SKY_CHECK(program.has_value(), "{} was checked when it was loaded: {}", callback,
+              program.error().message);
     kept_.programs.insert_or_assign(callback, std::pair(leaves, *program));
     return *program;
   };
   task_to_quota.Compile(compile, nullptr, nullptr);
   quota_to_node.Compile(compile, &kept_.quota_answers, [&](QuotaId quota, NodeId node) {
-    return std::pair(cluster_.quotas()[quota].quota_class, cluster_.nodes()[node].static_generation);
+    return std::pair(cluster_.quotas()[quota].quota_class,
+                     cluster_.nodes()[node].static_generation);
   });
   task_to_node.Compile(compile, &kept_.task_answers, [&](TaskId task, NodeId node) {
-    return std::pair(cluster_.tasks()[task].facts->task_class, cluster_.nodes()[node].static_generation);
+    return std::pair(cluster_.tasks()[task].facts->task_class,
+                     cluster_.nodes()[node].static_generation);
   });
   const auto one = [&](auto& stage, const char* name) {
     stage.program = compile(name, stage.program.type(), stage.Leaves());
@@ -56,7 +65,9 @@ std::vector<JobId> Session::OrderedJobs() const {
   };
   const auto created = [&](const model::Job& job) {
     const WallTime never{};
-    if (job.object) return std::chrono::floor<std::chrono::seconds>(job.object->metadata.creation_timestamp.at.value_or(never));
+    if (job.object)
+      return std::chrono::floor<std::chrono::seconds>(
+          job.object->metadata.creation_timestamp.at.value_or(never));
     for (const TaskId member : job.members)
       return std::chrono::floor<std::chrono::seconds>(
           cluster_.tasks()[member].facts->meta().creation_timestamp.at.value_or(never));
@@ -68,13 +79,21 @@ std::vector<JobId> Session::OrderedJobs() const {
     const model::Job& job = cluster_.jobs()[id];
     auto& queue = queues[job.queue];
     if (queue.empty() && job.queue.valid())
-      queue = expr::EvaluateOrderKey(queue_order.program, [&](uint32_t leaf) { return queue_order.entries[leaf].fn(job.queue); });
-    jobs.push_back({id, queue,
-                    expr::EvaluateOrderKey(job_order.program, [&](uint32_t leaf) { return job_order.entries[leaf].fn(id); }),
-                    created(job), job.queue.valid() ? std::string_view(cluster_.queues()[job.queue].name) : std::string_view{}, job.name});
+      queue = expr::EvaluateOrderKey(queue_order.program, [&](uint32_t leaf) {
+        return queue_order.entries[leaf].fn(job.queue);
+      });
+    jobs.push_back(
+        {id, queue,
+         expr::EvaluateOrderKey(job_order.program,
+                                [&](uint32_t leaf) { return job_order.entries[leaf].fn(id); }),
+         created(job),
+         job.queue.valid() ? std::string_view(cluster_.queues()[job.queue].name)
+                           : std::string_view{},
+         job.name});
   }
   std::sort(jobs.begin(), jobs.end(), [](const Keyed& a, const Keyed& b) {
-    if (const auto order = expr::CompareKeys(a.queue, b.queue); order != 0) return std::is_lt(order);
+    if (const auto order = expr::CompareKeys(a.queue, b.queue); order != 0)
+      return std::is_lt(order);
     if (const auto order = expr::CompareKeys(a.key, b.key); order != 0) return std::is_lt(order);
     if (a.created != b.created) return a.created < b.created;
     return a.name != b.name ? NaturalLess{}(a.name, b.name) : a.queue_name < b.queue_name;
@@ -85,18 +104,20 @@ std::vector<JobId> Session::OrderedJobs() const {
 }
 
 model::Verdict Session::JobValid(JobId job) const {
-  const auto verdict =
-      expr::EvaluateVerdict(job_valid.program, [&](uint32_t leaf) { return job_valid.entries[leaf].fn(job); });
+  const auto verdict = expr::EvaluateVerdict(
+      job_valid.program, [&](uint32_t leaf) { return job_valid.entries[leaf].fn(job); });
   return verdict.value_or(model::Verdict::Fit());
 }
 
 bool Session::JobEnqueueable(JobId job) const {
-  return expr::EvaluateBool(job_enqueueable.program, [&](uint32_t leaf) { return job_enqueueable.entries[leaf].fn(job); })
+  return expr::EvaluateBool(job_enqueueable.program,
+                            [&](uint32_t leaf) { return job_enqueueable.entries[leaf].fn(job); })
       .value_or(true);
 }
 
 bool Session::JobReady(JobId job) const {
-  return expr::EvaluateBool(job_ready.program, [&](uint32_t leaf) { return job_ready.entries[leaf].fn(job); })
+  return expr::EvaluateBool(job_ready.program,
+                            [&](uint32_t leaf) { return job_ready.entries[leaf].fn(job); })
       .value_or(true);
 }
 
@@ -109,13 +130,15 @@ TopologyPolicy Session::PredicateZone(JobId job) const {
 }
 
 bool Session::QuotaReady(const JobRound& round, Refusals& why) const {
-  return expr::EvaluateBool(quota_ready.program, [&](uint32_t leaf) { return quota_ready.entries[leaf].fn(round, why); })
+  return expr::EvaluateBool(quota_ready.program,
+                            [&](uint32_t leaf) { return quota_ready.entries[leaf].fn(round, why); })
       .value_or(true);
 }
 
 bool Session::QuotaAllocate(const JobRound& round, Refusals& why) const {
-  return expr::EvaluateBool(quota_allocate.program,
-                            [&](uint32_t leaf) { return quota_allocate.entries[leaf].fn(round, why); })
+  return expr::EvaluateBool(
+             quota_allocate.program,
+             [&](uint32_t leaf) { return quota_allocate.entries[leaf].fn(round, why); })
       .value_or(true);
 }
 
@@ -133,11 +156,13 @@ cache::Round Session::MakeRound(const JobRound& planned) const {
   round.recorded = job.object != nullptr && !planned.extras;
   for (const PlannedTask& entry : planned.plan.tasks) {
     const model::PodFacts& facts = *cluster_.tasks()[entry.task].facts;
-    std::string zone = entry.zone.valid() ? std::string(cluster_.names().zones.Name(entry.zone)) : "";
+    std::string zone =
+        entry.zone.valid() ? std::string(cluster_.names().zones.Name(entry.zone)) : "";
     std::replace(zone.begin(), zone.end(), '\0', ',');
-    round.entries.push_back({entry.task, facts.meta().uid, facts.meta().namespace_, facts.meta().name, facts.role, facts.index,
-                             entry.quota, cluster_.quotas()[entry.quota].name, entry.node, cluster_.nodes()[entry.node].name,
-                             std::move(zone)});
+    round.entries.push_back({entry.task, facts.meta().uid, facts.meta().namespace_,
+                             facts.meta().name, facts.role, facts.index, entry.quota,
+                             cluster_.quotas()[entry.quota].name, entry.node,
+                             cluster_.nodes()[entry.node].name, std::move(zone)});
   }
   return round;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One cycle's view and workbench: the lent snapshot, the time, the configuration, the plugins' callbacks,
-// and what was decided so far. A cycle is a pure function of (snapshot, config, now). Used on the
-// scheduling thread only; lives from OpenSession to CloseSession.
+// One cycle's view and workbench: the lent snapshot, the time, the configuration, the plugins'
+// callbacks, and what was decided so far. A cycle is a pure function of (snapshot, config, now).
+// Used on the scheduling thread only; lives from OpenSession to CloseSession.
 #pragma once
 
 #include <functional>
@@ -41,15 +41,15 @@ struct EventHandler {
 
 // How a job wants its nodes chosen; the topology plugin says.
 struct TopologyPolicy {
-  bool enabled = false;   // within zones, in the order of ranks
-  bool strict = false;    // indexes of nodes must rise with ranks
-  bool pack = false;      // fill a node first, rather than spread evenly
+  bool enabled = false;              // within zones, in the order of ranks
+  bool strict = false;               // indexes of nodes must rise with ranks
+  bool pack = false;                 // fill a node first, rather than spread evenly
   std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty
-  // Cells in the order in which they are tried: the live siblings' own, else all; a job without topology
-  // gets the cells that hold all nodes of a spec code.
+  // Cells in the order in which they are tried: the live siblings' own, else all; a job without
+  // topology gets the cells that hold all nodes of a spec code.
   std::vector<model::CellKey> cells;
   model::Network network = model::Network::kIb;
-  bool with_siblings = false;  // `cells` are where live siblings are
+  bool with_siblings = false;    // `cells` are where live siblings are
   int64_t without_topology = 0;  // ready nodes that are in no zone
 };
 
@@ -69,8 +69,8 @@ class Session {
     std::map<std::string, std::pair<std::vector<std::string>, expr::Program>> programs;
   };
 
-  Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle, Committer committer,
-          Kept& kept);
+  Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle,
+          Committer committer, Kept& kept);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -92,7 +92,8 @@ class Session {
   Stage<RoundBool> quota_ready{expr::Type::kBool};
   Stage<RoundBool> quota_allocate{expr::Type::kBool};
   std::vector<EventHandler> handlers;
-  // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all nodes.
+  // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all
+  // nodes.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
   // After the last registration.
   void CompileExpressions();
@@ -108,7 +109,8 @@ class Session {
   bool QuotaAllocate(const JobRound& round, Refusals& why) const;
 
   // --- the cycle's work ---
-  std::map<model::JobId, std::unique_ptr<JobRound>> rounds;  // made by allocateJob, ended by Commit or dropped
+  std::map<model::JobId, std::unique_ptr<JobRound>>
+      rounds;  // made by allocateJob, ended by Commit or dropped
   // Assumes the round's entries; true: its claims are open and its operations kept.
   bool Commit(JobRound& round);
   // Rounds that were assumed in this cycle, in order of commitment.

@@ -12,9 +12,12 @@ using model::Claim;
 
 std::string_view OperationName(Operation::Kind kind) {
   switch (kind) {
-    case Operation::Kind::kAllocateTaskToQuota: return "AllocateTaskToQuota";
-    case Operation::Kind::kAllocateQuotaToNode: return "AllocateQuotaToNode";
-    case Operation::Kind::kAllocate: return "Allocate";
+    case Operation::Kind::kAllocateTaskToQuota:
+      return "AllocateTaskToQuota";
+    case Operation::Kind::kAllocateQuotaToNode:
+      return "AllocateQuotaToNode";
+    case Operation::Kind::kAllocate:
+      return "Allocate";
   }
   return "";
 }
@@ -31,8 +34,9 @@ void Statement::Record(Operation operation) {
 void Statement::AllocateTaskToQuota(model::TaskId task, model::QuotaId quota, model::NodeId node) {
   model::Cluster& cluster = session_.cluster_;
   SKY_CHECK(cluster.tasks()[task].placeable(), "task {}", cluster.tasks()[task].name);
-  Operation operation{Operation::Kind::kAllocateTaskToQuota, task, quota, node, cluster.tasks()[task].claim,
-                      cluster.quotas()[quota].planned};
+  Operation operation{
+      Operation::Kind::kAllocateTaskToQuota, task, quota, node, cluster.tasks()[task].claim,
+      cluster.quotas()[quota].planned};
   cluster.SetClaim(task, Claim{Claim::Phase::kToQuota, quota, {}, 0});
   if (!cluster.quotas()[quota].node.valid()) cluster.PlanQuota(quota, node);
   cluster.FlushLedgers();
@@ -41,7 +45,8 @@ void Statement::AllocateTaskToQuota(model::TaskId task, model::QuotaId quota, mo
 
 void Statement::AllocateQuotaToNode(model::QuotaId quota, model::NodeId node) {
   model::Cluster& cluster = session_.cluster_;
-  Operation operation{Operation::Kind::kAllocateQuotaToNode, {}, quota, node, {}, cluster.quotas()[quota].planned};
+  Operation operation{Operation::Kind::kAllocateQuotaToNode, {}, quota, node, {},
+                      cluster.quotas()[quota].planned};
   cluster.BindQuota(quota, node);
   cluster.FlushLedgers();
   Record(operation);
@@ -50,7 +55,8 @@ void Statement::AllocateQuotaToNode(model::QuotaId quota, model::NodeId node) {
 void Statement::Allocate(model::TaskId task) {
   model::Cluster& cluster = session_.cluster_;
   const Claim before = cluster.tasks()[task].claim;
-  SKY_CHECK(before.open() && before.node.valid() && !before.approved, "task {}", cluster.tasks()[task].name);
+  SKY_CHECK(before.open() && before.node.valid() && !before.approved, "task {}",
+            cluster.tasks()[task].name);
   Claim approved = before;
   approved.approved = true;
   Operation operation{Operation::Kind::kAllocate, task, before.quota, before.node, before, {}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transaction on the session's cluster: operations with Do and Undo, each told to the plugins' event
-// handlers. A statement that dies undoes itself, newest first, and leaves the session bit for bit as it
-// was; Keep() gives its operations to the session for good (the round was assumed). Savepoints are
-// indexes. Only a Statement changes the session's cluster.
+// A transaction on the session's cluster: operations with Do and Undo, each told to the plugins'
+// event handlers. A statement that dies undoes itself, newest first, and leaves the session bit for
+// bit as it was; Keep() gives its operations to the session for good (the round was assumed).
+// Savepoints are indexes. Only a Statement changes the session's cluster.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Operation {
     kAllocate,             // bind: the task goes to its quota's node
   };
   Kind kind;
-  model::TaskId task;    // kAllocateTaskToQuota, kAllocate
+  model::TaskId task;  // kAllocateTaskToQuota, kAllocate
   model::QuotaId quota;
-  model::NodeId node;    // where the plan puts it
+  model::NodeId node;  // where the plan puts it
   // What Undo restores.
   model::Claim claim_before;
   model::NodeId planned_before;

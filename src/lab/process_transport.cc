@@ -37,7 +37,8 @@ kube::Response ToClient(server::Response response) {
   for (const server::Header& header : response.headers) {
     int64_t seconds = 0;
     if (header.name == "retry-after" &&
-        std::from_chars(header.value.data(), header.value.data() + header.value.size(), seconds).ec == std::errc{})
+        std::from_chars(header.value.data(), header.value.data() + header.value.size(), seconds)
+                .ec == std::errc{})
       out.retry_after = std::chrono::seconds(seconds);
   }
   return out;
@@ -53,7 +54,8 @@ struct ProcessTransport::Exchange {
   std::shared_ptr<Piece> stream;
 };
 
-// A stream's writing end: pieces become posted tasks, since they come while the server's lock is held.
+// A stream's writing end: pieces become posted tasks, since they come while the server's lock is
+// held.
 class ProcessTransport::Piece final : public server::Stream {
  public:
   Piece(ProcessTransport& owner, kube::StreamId id) : owner_(owner), id_(id) {}
@@ -68,7 +70,9 @@ class ProcessTransport::Piece final : public server::Stream {
     return true;
   }
   void End() override { Finish(kube::Response{200, {}, {}}); }
-  void Cut() override { Finish(std::unexpected(Error(Code::kUnknownOutcome, "the stream was cut"))); }
+  void Cut() override {
+    Finish(std::unexpected(Error(Code::kUnknownOutcome, "the stream was cut")));
+  }
   bool closed() const override { return closed_; }
   void OnClosed(std::function<void()> callback) override {
     if (closed_) return callback();
@@ -83,7 +87,10 @@ class ProcessTransport::Piece final : public server::Stream {
   void Finish(Result<kube::Response> end) {
     if (closed_) return;
     closed_ = true;
-    owner_.loop_.Post(owner_.alive_.Guard([&owner = owner_, id = id_, end = std::move(end)]() mutable { owner.End(id, std::move(end)); }));
+    owner_.loop_.Post(
+        owner_.alive_.Guard([&owner = owner_, id = id_, end = std::move(end)]() mutable {
+          owner.End(id, std::move(end));
+        }));
   }
 
   ProcessTransport& owner_;
@@ -97,7 +104,10 @@ class ProcessTransport::Answer final : public server::Responder {
   Answer(ProcessTransport& owner, std::shared_ptr<Exchange> exchange, kube::StreamId id)
       : owner_(owner), exchange_(std::move(exchange)), id_(id) {}
   void Send(server::Response response) override { Finish(ToClient(std::move(response))); }
-  void Drop() override { Finish(std::unexpected(Error(Code::kUnknownOutcome, "the connection was closed without an answer"))); }
+  void Drop() override {
+    Finish(std::unexpected(
+        Error(Code::kUnknownOutcome, "the connection was closed without an answer")));
+  }
   std::shared_ptr<server::Stream> Start(server::Response) override {
     exchange_->stream = std::make_shared<Piece>(owner_, id_);
     return exchange_->stream;
@@ -105,11 +115,12 @@ class ProcessTransport::Answer final : public server::Responder {
 
  private:
   void Finish(Result<kube::Response> answer) {
-    owner_.loop_.Post(owner_.alive_.Guard([&owner = owner_, exchange = exchange_, id = id_, answer = std::move(answer)]() mutable {
-      if (id != 0) return owner.End(id, std::move(answer));
-      if (exchange->timer != 0) owner.loop_.Cancel(exchange->timer);
-      if (exchange->done) std::exchange(exchange->done, nullptr)(std::move(answer));
-    }));
+    owner_.loop_.Post(owner_.alive_.Guard(
+        [&owner = owner_, exchange = exchange_, id = id_, answer = std::move(answer)]() mutable {
+          if (id != 0) return owner.End(id, std::move(answer));
+          if (exchange->timer != 0) owner.loop_.Cancel(exchange->timer);
+          if (exchange->done) std::exchange(exchange->done, nullptr)(std::move(answer));
+        }));
   }
 
   ProcessTransport& owner_;
@@ -131,7 +142,9 @@ void ProcessTransport::Send(kube::Request request, kube::Done<kube::Response> do
       exchange->done(std::unexpected(Error(Code::kCancelled, "there was no time to send it")));
     }));
   exchange->timer = loop_.RunAfter(request.timeout, alive_.Guard([exchange] {
-    if (exchange->done) std::exchange(exchange->done, nullptr)(std::unexpected(Error(Code::kUnknownOutcome, "no answer in time")));
+    if (exchange->done)
+      std::exchange(exchange->done,
+                    nullptr)(std::unexpected(Error(Code::kUnknownOutcome, "no answer in time")));
   }));
   loop_.Post(alive_.Guard([this, exchange, request = std::move(request)] {
     front_.Serve(ToServer(request), std::make_shared<Answer>(*this, exchange, 0));
@@ -144,7 +157,8 @@ kube::StreamId ProcessTransport::Open(kube::Request request, kube::StreamCallbac
   exchange->callbacks = std::move(callbacks);
   streams_.emplace(id, exchange);
   loop_.Post(alive_.Guard([this, exchange, id, request = std::move(request)] {
-    if (streams_.contains(id)) front_.Serve(ToServer(request), std::make_shared<Answer>(*this, exchange, id));
+    if (streams_.contains(id))
+      front_.Serve(ToServer(request), std::make_shared<Answer>(*this, exchange, id));
   }));
   return id;
 }
@@ -164,7 +178,9 @@ void ProcessTransport::Close(kube::StreamId id) {
   const auto exchange = found->second;
   streams_.erase(found);
   if (exchange->stream) exchange->stream->Closed();
-  loop_.Post(alive_.Guard([exchange] { exchange->callbacks.on_end(std::unexpected(Error(Code::kCancelled, "closed"))); }));
+  loop_.Post(alive_.Guard([exchange] {
+    exchange->callbacks.on_end(std::unexpected(Error(Code::kCancelled, "closed")));
+  }));
 }
 
 void ProcessTransport::CutStreams() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's Transport straight into the embedded API server, without sockets: the same requests, faults
-// and streams as over HTTP, on a manual loop under a virtual clock. Deterministic. Lives on its loop.
+// The client's Transport straight into the embedded API server, without sockets: the same requests,
+// faults and streams as over HTTP, on a manual loop under a virtual clock. Deterministic. Lives on
+// its loop.
 #pragma once
 
 #include <map>

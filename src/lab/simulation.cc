@@ -18,18 +18,19 @@ Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options
   api.seed = simulation->options_.seed;
   api.garbage_collector = simulation->options_.garbage_collector;
   simulation->api_ = TRY(ApiServer::Create(api, simulation->clock_, EmbeddedCrds()));
-  simulation->front_ = std::make_unique<Front>(*simulation->api_, simulation->clock_,
-                                               [loop = &simulation->loop_](Duration wait, std::function<void()> task) {
-                                                 loop->RunAfter(wait, std::move(task));
-                                               });
+  simulation->front_ = std::make_unique<Front>(
+      *simulation->api_, simulation->clock_,
+      [loop = &simulation->loop_](Duration wait, std::function<void()> task) {
+        loop->RunAfter(wait, std::move(task));
+      });
   return simulation;
 }
 
 Simulation::~Simulation() { KillScheduler(); }
 
 void Simulation::Process::Note(const cache::ClusterWriter::EventNote& note) {
-  events->push_back(fmt::format("{} {} {}/{}: {}", note.warning ? "Warning" : "Normal", note.reason, note.regarding.namespace_,
-                                note.regarding.name, note.note));
+  events->push_back(fmt::format("{} {} {}/{}: {}", note.warning ? "Warning" : "Normal", note.reason,
+                                note.regarding.namespace_, note.regarding.name, note.note));
 }
 
 void Simulation::StartScheduler() {
@@ -42,9 +43,10 @@ void Simulation::StartScheduler() {
   process_->events = &events;
   process_->transport = std::make_unique<ProcessTransport>(loop_, *front_);
   process_->client = std::make_unique<kube::Client>(*process_->transport);
-  process_->writer = std::make_unique<scheduler::KubeWriter>(*process_->client, process_->leadership, *process_);
-  process_->scheduler = std::make_unique<scheduler::Scheduler>(loop_, std::move(*engine), *process_->writer,
-                                                               process_->leadership, scheduler::RunInline);
+  process_->writer =
+      std::make_unique<scheduler::KubeWriter>(*process_->client, process_->leadership, *process_);
+  process_->scheduler = std::make_unique<scheduler::Scheduler>(
+      loop_, std::move(*engine), *process_->writer, process_->leadership, scheduler::RunInline);
   process_->feeds = std::make_unique<scheduler::Feeds>(*process_->client, *process_->scheduler);
   process_->feeds->Start();
   process_->scheduler->OnLeadership(true);
@@ -61,8 +63,8 @@ void Simulation::KillScheduler() {
   process_.reset();
 }
 
-server::Response Simulation::Call(std::string_view method, std::string_view target, std::string_view body,
-                                  std::string_view content_type) {
+server::Response Simulation::Call(std::string_view method, std::string_view target,
+                                  std::string_view body, std::string_view content_type) {
   server::Request request;
   request.method = std::string(method);
   auto parsed = server::ParseTarget(target);
@@ -83,11 +85,15 @@ Status Simulation::Apply(std::string_view document) {
     const std::string ns = known.namespaced ? meta.value("namespace", "default") : "";
     server::Response response = Call("POST", known.Path(ns, ""), document);
     if (response.status == 409)
-      response = Call("PATCH", known.Path(ns, meta.value("name", "")), document, "application/merge-patch+json");
-    if (response.status / 100 != 2) return Fail(Code::kInvalid, "{} {}: {}", kind, meta.value("name", ""), response.body);
+      response = Call("PATCH", known.Path(ns, meta.value("name", "")), document,
+                      "application/merge-patch+json");
+    if (response.status / 100 != 2)
+      return Fail(Code::kInvalid, "{} {}: {}", kind, meta.value("name", ""), response.body);
     if (object.contains("status") && known.has_status) {
-      response = Call("PATCH", known.Path(ns, meta.value("name", "")) + "/status", document, "application/merge-patch+json");
-      if (response.status / 100 != 2) return Fail(Code::kInvalid, "{} {}: {}", kind, meta.value("name", ""), response.body);
+      response = Call("PATCH", known.Path(ns, meta.value("name", "")) + "/status", document,
+                      "application/merge-patch+json");
+      if (response.status / 100 != 2)
+        return Fail(Code::kInvalid, "{} {}: {}", kind, meta.value("name", ""), response.body);
     }
     return {};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole system in one process under a virtual clock: embedded API server, client, scheduler, all on one
-// thread, one seed, no sockets. Scenario scripts, crash tests and the soak drive it. Objects go in and out
-// as JSON through the same API that a real client uses.
+// The whole system in one process under a virtual clock: embedded API server, client, scheduler,
+// all on one thread, one seed, no sockets. Scenario scripts, crash tests and the soak drive it.
+// Objects go in and out as JSON through the same API that a real client uses.
 #pragma once
 
 #include <functional>
@@ -33,27 +33,29 @@ class Simulation {
   // --- the API, as a user ---
   // Creates or replaces the object that the JSON or YAML document describes.
   Status Apply(std::string_view document);
-  server::Response Call(std::string_view method, std::string_view target, std::string_view body = {},
+  server::Response Call(std::string_view method, std::string_view target,
+                        std::string_view body = {},
                         std::string_view content_type = "application/json");
   template <class T>
   Result<T> Get(std::string_view ns, std::string_view name) {
     const server::Response response = Call("GET", api::KindOf<T>().Path(ns, name));
-    if (response.status != 200) return Fail(Code::kNotFound, "{} {}: {}", api::KindOf<T>().kind, name, response.status);
+    if (response.status != 200)
+      return Fail(Code::kNotFound, "{} {}: {}", api::KindOf<T>().kind, name, response.status);
     return api::Decode<T>(response.body);
   }
   template <class T>
   std::vector<T> List();
 
   // --- time ---
-  void Settle();             // everything that is due at this instant
+  void Settle();  // everything that is due at this instant
   void Advance(Duration by);
 
   // --- the scheduler ---
   void StartScheduler();
-  void KillScheduler();      // as kill -9: nothing is settled or released
+  void KillScheduler();  // as kill -9: nothing is settled or released
   scheduler::Scheduler* scheduler() { return process_ ? process_->scheduler.get() : nullptr; }
-  // Called before each write of the scheduler reaches the server; false: the process dies at this moment,
-  // after the write was stored, before its answer.
+  // Called before each write of the scheduler reaches the server; false: the process dies at this
+  // moment, after the write was stored, before its answer.
   std::function<bool(const server::Request&)> on_write;
 
   const ManualClock& clock() const { return clock_; }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole cluster as rows and ledgers. The cache owns one that follows the API; a Snapshot is another
-// that is brought up to date row by row. Facts change through the calls below; everything derived is
-// recounted from them by Flush(), for touched rows only, so a ledger can't drift: it equals a recount by
-// construction, and undoing a fact undoes its consequences bit for bit. Not thread-safe; the cache locks.
+// The whole cluster as rows and ledgers. The cache owns one that follows the API; a Snapshot is
+// another that is brought up to date row by row. Facts change through the calls below; everything
+// derived is recounted from them by Flush(), for touched rows only, so a ledger can't drift: it
+// equals a recount by construction, and undoing a fact undoes its consequences bit for bit. Not
+// thread-safe; the cache locks.
 #pragma once
 
 #include <map>
@@ -28,7 +29,8 @@ struct Names {
   Interner<ClassTag> classes;
 };
 
-// Nodes of one zone and one spec code, in physical order. An invalid zone: all nodes of that spec code.
+// Nodes of one zone and one spec code, in physical order. An invalid zone: all nodes of that spec
+// code.
 struct CellKey {
   ZoneId zone;
   SpecId spec;
@@ -50,7 +52,8 @@ struct Touched {
 
 struct PriorityClasses {
   std::map<std::string, int32_t, std::less<>> values;
-  std::map<std::string, int32_t, std::less<>> global_defaults;  // the greatest name wins, as the API has one
+  std::map<std::string, int32_t, std::less<>>
+      global_defaults;  // the greatest name wins, as the API has one
 };
 
 class Cluster {
@@ -64,7 +67,8 @@ class Cluster {
   const Table<QuotaId, Quota>& quotas() const { return quotas_; }
   const Table<NodeId, Node>& nodes() const { return nodes_; }
   const Cells& cells() const { return cells_; }
-  // Jobs with a member that has no place and isn't leaving; pods that wait for somebody to group them.
+  // Jobs with a member that has no place and isn't leaving; pods that wait for somebody to group
+  // them.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
   // Tasks with a committed claim that the bind action hasn't let go yet.
@@ -107,8 +111,8 @@ class Cluster {
   bool MayUse(QueueId queue, const Quota& quota) const;
   // Everything derived, as sorted text: equal clusters give equal dumps.
   std::string Dump() const;
-  // Recounts every row from the facts and compares; "" or the first difference. For tests, debug builds
-  // and the lab.
+  // Recounts every row from the facts and compares; "" or the first difference. For tests, debug
+  // builds and the lab.
   std::string Audit() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster as text, for equality in tests and for Audit: names instead of ids, everything sorted.
+// The cluster as text, for equality in tests and for Audit: names instead of ids, everything
+// sorted.
 #include <algorithm>
 #include <sstream>
 
@@ -13,7 +14,8 @@ std::string Text(const Resources& amounts, const Names& names) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < amounts.size(); ++i)
     if (amounts[ResourceId(i)] != 0)
-      parts.push_back(fmt::format("{}={}", names.resources.Name(ResourceId(i)), amounts[ResourceId(i)]));
+      parts.push_back(
+          fmt::format("{}={}", names.resources.Name(ResourceId(i)), amounts[ResourceId(i)]));
   std::sort(parts.begin(), parts.end());
   return fmt::format("{{{}}}", fmt::join(parts, ","));
 }
@@ -36,7 +38,8 @@ std::vector<Id> LiveByName(const Table& table) {
   std::vector<Id> ids;
   for (size_t i = 0; i < table.size(); ++i)
     if (table[Id(i)].live) ids.push_back(Id(i));
-  std::sort(ids.begin(), ids.end(), [&](Id a, Id b) { return NaturalLess{}(table[a].name, table[b].name); });
+  std::sort(ids.begin(), ids.end(),
+            [&](Id a, Id b) { return NaturalLess{}(table[a].name, table[b].name); });
   return ids;
 }
 
@@ -47,35 +50,43 @@ std::string Cluster::Dump() const {
   const auto line = [&](std::string one) { text += one + "\n"; };
   for (const NodeId id : LiveByName<NodeId>(nodes_)) {
     const Node& node = nodes_[id];
-    line(fmt::format("node {} seen={} ready={} lost={} alloc={} used={} releasing={} quotaRequests={} committed={} "
-                     "tasks={} quotas={} planned={}",
-                     node.name, node.exists(), node.ready, node.lost, Text(node.allocatable, *names_),
-                     Text(node.used, *names_), Text(node.releasing, *names_), Text(node.quota_requests, *names_),
-                     Text(node.committed, *names_), NamesOf(node.tasks, tasks_), NamesOf(node.quotas, quotas_),
-                     NamesOf(node.planned_quotas, quotas_)));
+    line(fmt::format(
+        "node {} seen={} ready={} lost={} alloc={} used={} releasing={} quotaRequests={} "
+        "committed={} "
+        "tasks={} quotas={} planned={}",
+        node.name, node.exists(), node.ready, node.lost, Text(node.allocatable, *names_),
+        Text(node.used, *names_), Text(node.releasing, *names_), Text(node.quota_requests, *names_),
+        Text(node.committed, *names_), NamesOf(node.tasks, tasks_), NamesOf(node.quotas, quotas_),
+        NamesOf(node.planned_quotas, quotas_)));
   }
   for (const QuotaId id : LiveByName<QuotaId>(quotas_)) {
     const Quota& quota = quotas_[id];
-    line(fmt::format("quota {} seen={} node={} planned={} split={} request={} sum={} charge={} tasks={} users={} queues={}",
-                     quota.name, quota.exists(), NameOf(quota.node, nodes_), NameOf(quota.planned, nodes_), quota.split,
-                     Text(quota.request, *names_), Text(quota.task_sum, *names_), Text(quota.charge, *names_),
-                     NamesOf(quota.tasks, tasks_), NamesOf(quota.users, tasks_), NamesOf(quota.queues, queues_)));
+    line(fmt::format(
+        "quota {} seen={} node={} planned={} split={} request={} sum={} charge={} tasks={} "
+        "users={} queues={}",
+        quota.name, quota.exists(), NameOf(quota.node, nodes_), NameOf(quota.planned, nodes_),
+        quota.split, Text(quota.request, *names_), Text(quota.task_sum, *names_),
+        Text(quota.charge, *names_), NamesOf(quota.tasks, tasks_), NamesOf(quota.users, tasks_),
+        NamesOf(quota.queues, queues_)));
   }
   for (const JobId id : LiveByName<JobId>(jobs_)) {
     const Job& job = jobs_[id];
     std::vector<std::string> ranked;
     for (const TaskId task : job.ranked) ranked.push_back(tasks_[task].name);
-    line(fmt::format("job {} seen={} queue={} priority={} needed={} ready={} placeable={} started={} ranked=[{}]", job.name,
-                     job.exists(), NameOf(job.queue, queues_), job.priority, job.needed, job.ready, job.placeable,
-                     job.started, fmt::join(ranked, ",")));
+    line(
+        fmt::format("job {} seen={} queue={} priority={} needed={} ready={} placeable={} "
+                    "started={} ranked=[{}]",
+                    job.name, job.exists(), NameOf(job.queue, queues_), job.priority, job.needed,
+                    job.ready, job.placeable, job.started, fmt::join(ranked, ",")));
   }
   for (const QueueId id : LiveByName<QueueId>(queues_))
     line(fmt::format("queue {} seen={} quotas={}", queues_[id].name, queues_[id].exists(),
                      NamesOf(queues_[id].quotas, quotas_)));
   for (const TaskId id : LiveByName<TaskId>(tasks_)) {
     const Task& task = tasks_[id];
-    line(fmt::format("task {} job={} node={} quota={} state={} claim={}/{}/{}/{}", task.name, NameOf(task.job, jobs_),
-                     NameOf(task.node, nodes_), NameOf(task.quota, quotas_), TaskStateName(task.state),
+    line(fmt::format("task {} job={} node={} quota={} state={} claim={}/{}/{}/{}", task.name,
+                     NameOf(task.job, jobs_), NameOf(task.node, nodes_),
+                     NameOf(task.quota, quotas_), TaskStateName(task.state),
                      static_cast<int>(task.claim.phase), NameOf(task.claim.quota, quotas_),
                      NameOf(task.claim.node, nodes_), task.claim.round));
   }
@@ -83,8 +94,9 @@ std::string Cluster::Dump() const {
   for (const auto& [key, nodes] : cells_) {
     std::vector<std::string> members;
     for (const NodeId node : nodes) members.push_back(nodes_[node].name);
-    cells.push_back(fmt::format("cell {}/{} [{}]", key.zone.valid() ? names_->zones.Name(key.zone) : "",
-                                key.spec.valid() ? names_->specs.Name(key.spec) : "", fmt::join(members, ",")));
+    cells.push_back(
+        fmt::format("cell {}/{} [{}]", key.zone.valid() ? names_->zones.Name(key.zone) : "",
+                    key.spec.valid() ? names_->specs.Name(key.spec) : "", fmt::join(members, ",")));
   }
   std::sort(cells.begin(), cells.end());
   std::vector<std::string> waiting, ungrouped;
@@ -92,8 +104,8 @@ std::string Cluster::Dump() const {
   for (const TaskId id : ungrouped_) ungrouped.push_back(tasks_[id].name);
   std::sort(waiting.begin(), waiting.end());
   std::sort(ungrouped.begin(), ungrouped.end());
-  return text + fmt::format("{}\nwaiting [{}] ungrouped [{}]\n", fmt::join(cells, "\n"), fmt::join(waiting, ","),
-                            fmt::join(ungrouped, ","));
+  return text + fmt::format("{}\nwaiting [{}] ungrouped [{}]\n", fmt::join(cells, "\n"),
+                            fmt::join(waiting, ","), fmt::join(ungrouped, ","));
 }
 
 std::string Cluster::Audit() const {
@@ -105,7 +117,8 @@ std::string Cluster::Audit() const {
   std::istringstream mine(Dump()), theirs(recounted.Dump());
   std::string a, b;
   while (true) {
-    const bool more_a = static_cast<bool>(std::getline(mine, a)), more_b = static_cast<bool>(std::getline(theirs, b));
+    const bool more_a = static_cast<bool>(std::getline(mine, a)),
+               more_b = static_cast<bool>(std::getline(theirs, b));
     if (!more_a && !more_b) return {};
     if (!more_a || !more_b || a != b)
       return fmt::format("have:    {}\nrecount: {}", more_a ? a : "(end)", more_b ? b : "(end)");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts: what objects say and what we decided. Each call links rows, marks what must be recounted, and
-// frees rows that nothing names any more.
+// The facts: what objects say and what we decided. Each call links rows, marks what must be
+// recounted, and frees rows that nothing names any more.
 #include <algorithm>
 
 #include "api/json.h"
@@ -33,7 +33,8 @@ std::vector<CellKey> CellsOf(const Node& node) {
   if (!node.live || !node.object) return cells;
   cells.push_back({ZoneId{}, node.spec});
   if (node.zone_roce.valid()) cells.push_back({node.zone_roce, node.spec});
-  if (node.zone_ib.valid() && node.zone_ib != node.zone_roce) cells.push_back({node.zone_ib, node.spec});
+  if (node.zone_ib.valid() && node.zone_ib != node.zone_roce)
+    cells.push_back({node.zone_ib, node.spec});
   return cells;
 }
 
@@ -247,7 +248,8 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   std::vector<QueueId> queues;
   for (const std::string& name : spec.shared_queues) InsertSorted(queues, RefQueue(name));
   if (!spec.queue_name.empty()) InsertSorted(queues, RefQueue(spec.queue_name));
-  const NodeId status_node = object->status.node_name.empty() ? NodeId{} : RefNode(object->status.node_name);
+  const NodeId status_node =
+      object->status.node_name.empty() ? NodeId{} : RefNode(object->status.node_name);
 
   Quota& quota = Mutable(id);
   const std::vector<QueueId> old_queues = std::exchange(quota.queues, queues);
@@ -257,7 +259,8 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   quota.request = FromList(spec.request, names_->resources);
   quota.shadow = FromList(quota.object->status.shadow_resource, names_->resources);
   quota.listed.clear();
-  for (const auto& entry : spec.request) InsertSorted(quota.listed, names_->resources.Intern(entry.first));
+  for (const auto& entry : spec.request)
+    InsertSorted(quota.listed, names_->resources.Intern(entry.first));
   quota.spec = SpecOf(spec.node_selector, settings, *names_);
   api::QuotaSpec read = spec;
   read.static_bind_node.clear();
@@ -282,7 +285,8 @@ void Cluster::RemoveQuota(std::string_view name) {
   if (!id.valid() || !quotas_[id].object) return;
   Quota& quota = Mutable(id);
   const auto object = std::exchange(quota.object, nullptr);
-  for (const QueueId queue : std::exchange(quota.queues, {})) EraseSorted(Mutable(queue).quotas, id);
+  for (const QueueId queue : std::exchange(quota.queues, {}))
+    EraseSorted(Mutable(queue).quotas, id);
   const NodeId status_node = std::exchange(quota.status_node, NodeId{});
   quota.request = quota.shadow = Resources{};
   quota.listed.clear();
@@ -297,7 +301,8 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   const NodeId id = nodes_.FindOrAdd(object->metadata.name);
   Node& node = Mutable(id);
   const Node before = node;
-  if (!node.object || !SameStatics(*node.object, *object)) node.static_generation = ++static_generation_;
+  if (!node.object || !SameStatics(*node.object, *object))
+    node.static_generation = ++static_generation_;
   node.object = std::move(object);
   node.allocatable = FromList(node.object->status.allocatable, names_->resources);
   node.ready = NodeReady(*node.object);
@@ -352,7 +357,8 @@ void Cluster::SetUnconfirmed(JobId id, bool unconfirmed) {
   if (jobs_.Live(id) && jobs_[id].unconfirmed != unconfirmed) Mutable(id).unconfirmed = unconfirmed;
 }
 
-void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default) {
+void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value,
+                               bool global_default) {
   const std::string key(name);
   priority_classes_.values.erase(key);
   priority_classes_.global_defaults.erase(key);
@@ -450,7 +456,8 @@ void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
     nodes_.CopyRow(id, other.nodes_);
   }
   // All leave before any enters: the order inside a cell is compared by the new rows.
-  std::erase_if(before, [&](const auto& change) { return SamePlace(change.second, nodes_[change.first]); });
+  std::erase_if(before,
+                [&](const auto& change) { return SamePlace(change.second, nodes_[change.first]); });
   for (const auto& [id, row] : before) LeaveCells(id, row);
   for (const auto& [id, row] : before) EnterCells(id);
   priority_classes_ = other.priority_classes_;

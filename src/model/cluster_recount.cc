@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from the facts. A quota's node: its live pods say, else our open claims, else a pod that is
-// still leaving, else its status. From that the ledgers of its node, then the counts of jobs.
+// What follows from the facts. A quota's node: its live pods say, else our open claims, else a pod
+// that is still leaving, else its status. From that the ledgers of its node, then the counts of
+// jobs.
 #include <algorithm>
 
 #include "base/natural.h"
@@ -29,10 +30,10 @@ int RoleRank(const Job& job, const std::string& role) {
 }  // namespace
 
 struct Cluster::Votes {
-  NodeId node;            // where its live pods are
-  bool split = false;     // on more than one node
-  NodeId claimed;         // where our open claims want it
-  NodeId leaving;         // where a terminating pod still holds its room
+  NodeId node;         // where its live pods are
+  bool split = false;  // on more than one node
+  NodeId claimed;      // where our open claims want it
+  NodeId leaving;      // where a terminating pod still holds its room
 };
 
 bool Cluster::MayUse(QueueId queue, const Quota& quota) const {
@@ -72,8 +73,8 @@ NodeId Cluster::DecideNode(const Quota& quota, const Votes& votes) const {
   if (quota.chosen.valid()) return quota.chosen;
   if (votes.leaving.valid()) return votes.leaving;
   if (!quota.status_node.valid() || !quota.exists()) return {};
-  // A status that names tasks which are gone is a picture of the past, not a binding; one without tasks
-  // was set by another hand (static binding), and holds while its node does.
+  // A status that names tasks which are gone is a picture of the past, not a binding; one without
+  // tasks was set by another hand (static binding), and holds while its node does.
   const api::QuotaStatus& status = quota.object->status;
   if (!status.tasks.empty() || nodes_[quota.status_node].lost) return {};
   return quota.status_node;
@@ -117,7 +118,8 @@ void Cluster::Recount(NodeId id) {
     node.used += task.facts->request;
     if (task.facts->deleting) node.releasing += task.facts->request;
     const bool counted = task.quota.valid() && quotas_[task.quota].node == id &&
-                         std::binary_search(quotas_[task.quota].tasks.begin(), quotas_[task.quota].tasks.end(), task_id);
+                         std::binary_search(quotas_[task.quota].tasks.begin(),
+                                            quotas_[task.quota].tasks.end(), task_id);
     if (!counted) node.committed += task.facts->request;
   }
   for (const QuotaId quota : node.quotas) {
@@ -129,19 +131,27 @@ void Cluster::Recount(NodeId id) {
 }
 
 void Cluster::NoteWaiting(JobId id) {
-  if (jobs_.Live(id) && jobs_[id].waiting > 0) waiting_jobs_.insert(id);
-  else waiting_jobs_.erase(id);
+  if (jobs_.Live(id) && jobs_[id].waiting > 0)
+    waiting_jobs_.insert(id);
+  else
+    waiting_jobs_.erase(id);
 }
 
 void Cluster::NoteSets(TaskId id) {
   const bool waits = tasks_.Live(id) && tasks_[id].facts->grouping == Grouping::kAwaitsGroup &&
-                     !tasks_[id].bound() && !tasks_[id].facts->terminal && !tasks_[id].facts->deleting;
-  if (waits) ungrouped_.insert(id);
-  else ungrouped_.erase(id);
+                     !tasks_[id].bound() && !tasks_[id].facts->terminal &&
+                     !tasks_[id].facts->deleting;
+  if (waits)
+    ungrouped_.insert(id);
+  else
+    ungrouped_.erase(id);
   const Claim& claim = tasks_[id].claim;
-  const bool held = tasks_.Live(id) && claim.open() && claim.phase != Claim::Phase::kToQuota && !claim.approved;
-  if (held) unapproved_.insert(id);
-  else unapproved_.erase(id);
+  const bool held =
+      tasks_.Live(id) && claim.open() && claim.phase != Claim::Phase::kToQuota && !claim.approved;
+  if (held)
+    unapproved_.insert(id);
+  else
+    unapproved_.erase(id);
 }
 
 void Cluster::Recount(JobId id) {
@@ -187,7 +197,8 @@ void Cluster::Recount(JobId id) {
   if (!job.object) return;
   int64_t roles = 0;
   for (const auto& [role, least] : job.object->spec.min_task_member) roles += least;
-  job.needed = static_cast<int32_t>(std::clamp<int64_t>(std::max<int64_t>(job.object->spec.min_member, roles), 1, INT32_MAX));
+  job.needed = static_cast<int32_t>(
+      std::clamp<int64_t>(std::max<int64_t>(job.object->spec.min_member, roles), 1, INT32_MAX));
   const std::string& wanted = job.object->spec.priority_class_name;
   if (wanted.empty()) return;
   const auto found = priority_classes_.values.find(wanted);
@@ -205,12 +216,20 @@ void Cluster::RecountState(TaskId id) {
   } else if (facts.deleting) {
     state = TaskState::kReleasing;
   } else if (!facts.node_name.empty()) {
-    state = phase == "Running" ? TaskState::kRunning : phase == "Unknown" ? TaskState::kUnknown : TaskState::kBound;
+    state = phase == "Running"   ? TaskState::kRunning
+            : phase == "Unknown" ? TaskState::kUnknown
+                                 : TaskState::kBound;
   } else if (task.claim.open()) {
     switch (task.claim.phase) {
-      case Claim::Phase::kToQuota: state = TaskState::kAllocatedToQuota; break;
-      case Claim::Phase::kSending: state = TaskState::kBinding; break;
-      default: state = TaskState::kAllocated; break;
+      case Claim::Phase::kToQuota:
+        state = TaskState::kAllocatedToQuota;
+        break;
+      case Claim::Phase::kSending:
+        state = TaskState::kBinding;
+        break;
+      default:
+        state = TaskState::kAllocated;
+        break;
     }
   } else if (facts.gated) {
     state = TaskState::kGated;

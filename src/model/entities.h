@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job, Queue, Quota and Node with its two ledgers. A row exists as soon as anything names it (a pod may
-// come before its PodGroup, a quota before its node); `object` is null until the thing itself is seen.
-// Members under "derived" are recounted from the facts by Cluster::Flush and never edited in place.
+// Job, Queue, Quota and Node with its two ledgers. A row exists as soon as anything names it (a pod
+// may come before its PodGroup, a quota before its node); `object` is null until the thing itself
+// is seen. Members under "derived" are recounted from the facts by Cluster::Flush and never edited
+// in place.
 #pragma once
 
 #include <cstdint>
@@ -35,22 +36,25 @@ struct Job {
   bool live = false;
   bool single = false;
   std::shared_ptr<const api::PodGroup> object;  // null: not seen, or a job of one
-  std::string invalid;   // what Validate says of the object; "" when it is well formed
+  std::string invalid;     // what Validate says of the object; "" when it is well formed
   std::string queue_name;  // the last known one; "" while no PodGroup was ever seen
   QueueId queue;
   JobNotes notes;
-  bool unconfirmed = false;  // a member came after the group's last word: it must be read again (F6)
+  bool unconfirmed =
+      false;  // a member came after the group's last word: it must be read again (F6)
   std::vector<TaskId> members;  // by id
 
   // derived
-  std::vector<TaskId> ranked;  // members that aren't terminal or leaving, by role order, rank, natural name
+  std::vector<TaskId>
+      ranked;  // members that aren't terminal or leaving, by role order, rank, natural name
   int32_t priority = 0;
   bool priority_class_missing = false;
-  int32_t needed = 1;    // max(minMember, Σ role minima)
-  int32_t ready = 0;     // bound and live, or claimed, or succeeded
+  int32_t needed = 1;  // max(minMember, Σ role minima)
+  int32_t ready = 0;   // bound and live, or claimed, or succeeded
   int32_t placeable = 0;
-  int32_t waiting = 0;   // members without a place that aren't leaving, gated ones too
-  bool needs_rdma = false, started = false;  // started: a member is bound or claimed or has succeeded
+  int32_t waiting = 0;  // members without a place that aren't leaving, gated ones too
+  bool needs_rdma = false,
+       started = false;  // started: a member is bound or claimed or has succeeded
 
   bool exists() const { return single || object != nullptr; }
   std::string uid() const { return object ? object->metadata.uid : std::string(); }
@@ -75,17 +79,17 @@ struct Quota {
   std::vector<ResourceId> listed;  // the names that it limits, sorted
   SpecId spec;                     // from its nodeSelector; invalid: may go to any
   ClassId quota_class;
-  std::vector<QueueId> queues;     // that may use it, sorted
-  std::vector<TaskId> users;       // bound pods that name it and open claims on it, by id
-  NodeId status_node;              // what its status says
-  NodeId planned;                  // session: where the plan puts it, before hop 2 does
-  NodeId chosen;                   // session: where hop 2 put it
+  std::vector<QueueId> queues;  // that may use it, sorted
+  std::vector<TaskId> users;    // bound pods that name it and open claims on it, by id
+  NodeId status_node;           // what its status says
+  NodeId planned;               // session: where the plan puts it, before hop 2 does
+  NodeId chosen;                // session: where hop 2 put it
 
   // derived
-  NodeId node;           // where it is bound: live pods, else claims, else its status
-  bool split = false;    // live pods on several nodes: an error that is left alone
-  Resources task_sum;    // Σ requests of the tasks counted by it
-  Resources charge;      // max(request, task_sum), name by name (F21)
+  NodeId node;                // where it is bound: live pods, else claims, else its status
+  bool split = false;         // live pods on several nodes: an error that is left alone
+  Resources task_sum;         // Σ requests of the tasks counted by it
+  Resources charge;           // max(request, task_sum), name by name (F21)
   std::vector<TaskId> tasks;  // the users that count: on its node or claimed, by id
 
   bool exists() const { return object != nullptr; }
@@ -99,20 +103,20 @@ struct Node {
   std::shared_ptr<const api::Node> object;
   Resources allocatable;
   bool ready = false, unschedulable = false;
-  bool lost = false;        // not Ready, or gone, for longer than nodeLostAfter
-  std::string problem;      // a malformed note
-  int64_t index = 0;        // physical order; kNoIndex last
+  bool lost = false;    // not Ready, or gone, for longer than nodeLostAfter
+  std::string problem;  // a malformed note
+  int64_t index = 0;    // physical order; kNoIndex last
   SpecId spec;
-  ZoneId zone_roce, zone_ib;  // invalid: in no zone. zone_ib falls back to the RoCE one
+  ZoneId zone_roce, zone_ib;       // invalid: in no zone. zone_ib falls back to the RoCE one
   uint64_t static_generation = 0;  // moves when anything that a NodeStatic predicate reads changes
-  int refs = 0;                // quota statuses and topologies that name it
-  std::vector<TaskId> tasks;   // pods on it, finished ones not, by id
-  std::vector<QuotaId> quotas;  // bound here, by id
+  int refs = 0;                    // quota statuses and topologies that name it
+  std::vector<TaskId> tasks;       // pods on it, finished ones not, by id
+  std::vector<QuotaId> quotas;     // bound here, by id
   std::vector<QuotaId> planned_quotas;  // session: planned here, by id
 
   // derived: the two ledgers
-  Resources used;            // Σ requests of pods on it, all schedulers' (Idle = Allocatable − Used)
-  Resources releasing;       // of those that are terminating
+  Resources used;       // Σ requests of pods on it, all schedulers' (Idle = Allocatable − Used)
+  Resources releasing;  // of those that are terminating
   Resources quota_requests;  // Σ requests of quotas bound here (QuotaIdle = Allocatable − that)
   Resources committed;       // Σ charges (planned ones too) + foreign pods + orphans
 

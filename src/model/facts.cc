@@ -15,8 +15,10 @@ namespace {
 
 namespace key = api::key;
 
-void Complain(std::string* problem, std::string_view what, std::string_view value, std::string_view wanted) {
-  if (problem->empty()) *problem = fmt::format("{} is \"{}\": {}", what, value.substr(0, 80), wanted);
+void Complain(std::string* problem, std::string_view what, std::string_view value,
+              std::string_view wanted) {
+  if (problem->empty())
+    *problem = fmt::format("{} is \"{}\": {}", what, value.substr(0, 80), wanted);
 }
 
 // A label or, without one, the annotation of the same key.
@@ -29,17 +31,20 @@ std::string_view LabelOrAnnotation(const api::ObjectMeta& meta, std::string_view
 std::optional<int64_t> ParseIndex(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text[0] == '-' || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (text.empty() || text[0] == '-' || error != std::errc{} || end != text.data() + text.size())
+    return std::nullopt;
   return value;
 }
 
 std::optional<int64_t> RankOf(const api::Pod& pod, std::string* problem) {
   if (const std::string_view own = LabelOrAnnotation(pod.metadata, key::kTaskIndex); !own.empty()) {
     if (const auto index = ParseIndex(own)) return index;
-    Complain(problem, key::kTaskIndex, own, "a rank is a whole number from 0; the pod's name is used instead");
+    Complain(problem, key::kTaskIndex, own,
+             "a rank is a whole number from 0; the pod's name is used instead");
   }
-  for (const std::string_view name : {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index",
-                                      "training.kubeflow.org/replica-index"})
+  for (const std::string_view name :
+       {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index",
+        "training.kubeflow.org/replica-index"})
     if (const auto index = ParseIndex(LabelOrAnnotation(pod.metadata, name))) return index;
   return TrailingNumber(pod.metadata.name);
 }
@@ -56,7 +61,8 @@ Grouping GroupingOf(const api::Pod& pod, const Settings& settings) {
   return Grouping::kSingle;
 }
 
-bool Asks(const Resources& request, const std::vector<std::string>& globs, const ResourceNames& names) {
+bool Asks(const Resources& request, const std::vector<std::string>& globs,
+          const ResourceNames& names) {
   for (size_t i = 0; i < request.size(); ++i) {
     if (request[ResourceId(i)] <= 0) continue;
     const std::string_view name = names.Name(ResourceId(i));
@@ -87,29 +93,32 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   equal.metadata.labels = pod.metadata.labels;
   // What only tells replicas apart is read by nobody.
   for (const std::string_view replica :
-       {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index", "statefulset.kubernetes.io/pod-name",
-        "training.kubeflow.org/replica-index"})
+       {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index",
+        "statefulset.kubernetes.io/pod-name", "training.kubeflow.org/replica-index"})
     equal.metadata.labels.erase(std::string(replica));
   equal.metadata.labels.erase(std::string(key::kTaskIndex));
   equal.spec = std::move(read);
   std::string text = api::Encode(equal);
-  for (size_t i = 0; i < facts.request.size(); ++i) text += fmt::format("|{}", facts.request[ResourceId(i)]);
+  for (size_t i = 0; i < facts.request.size(); ++i)
+    text += fmt::format("|{}", facts.request[ResourceId(i)]);
   text += fmt::format("|{}", facts.required_quota);
   return names.classes.Intern(text);
 }
 
 void CheckNotes(const api::Pod& pod, PodFacts& facts) {
   const std::string_view quota = pod.metadata.Annotation(key::kQuotaName);
-  if (quota.size() > 253) Complain(&facts.problem, key::kQuotaName, quota, "a quota's name has at most 253 characters");
+  if (quota.size() > 253)
+    Complain(&facts.problem, key::kQuotaName, quota, "a quota's name has at most 253 characters");
   const std::string_view inherit = pod.metadata.Annotation(key::kInheritResourceFrom);
   if (!inherit.empty() && (inherit == pod.metadata.name || inherit == pod.metadata.uid))
-    Complain(&facts.problem, key::kInheritResourceFrom, inherit, "a pod can't inherit from itself; it is ignored");
+    Complain(&facts.problem, key::kInheritResourceFrom, inherit,
+             "a pod can't inherit from itself; it is ignored");
 }
 
 }  // namespace
 
-std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod, const Settings& settings,
-                                             Names& names) {
+std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod,
+                                             const Settings& settings, Names& names) {
   auto facts = std::make_shared<PodFacts>();
   const api::ObjectMeta& meta = pod->metadata;
   facts->pod = pod;
@@ -124,7 +133,8 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   if (facts->grouping == Grouping::kForeign) return facts;
 
   facts->role = std::string(LabelOrAnnotation(meta, key::kTaskRole));
-  if (facts->role.empty()) facts->role = std::string(meta.Label("training.kubeflow.org/replica-type"));
+  if (facts->role.empty())
+    facts->role = std::string(meta.Label("training.kubeflow.org/replica-type"));
   facts->index = RankOf(*pod, &facts->problem);
   facts->quota_name = std::string(meta.Annotation(key::kQuotaName));
   facts->required_quota = std::string(meta.Annotation(key::kRequiredQuota));
@@ -135,7 +145,8 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   if (facts->grouping == Grouping::kGroup) {
     const std::string_view group = meta.Annotation(key::kGroupName);
     if (group.find('/') != std::string_view::npos)
-      Complain(&facts->problem, key::kGroupName, group, "a pod joins a PodGroup of its own namespace, named without \"/\"");
+      Complain(&facts->problem, key::kGroupName, group,
+               "a pod joins a PodGroup of its own namespace, named without \"/\"");
     facts->job_key = fmt::format("{}/{}", meta.namespace_, group);
   }
   CheckNotes(*pod, *facts);
@@ -162,27 +173,39 @@ SpecId SpecOf(const api::StringMap& labels, const Settings& settings, Names& nam
 int64_t NodeIndexOf(const api::ObjectMeta& meta, std::string* problem) {
   if (const auto note = meta.annotations.find(key::kNodeIndex); note != meta.annotations.end()) {
     if (const auto index = ParseIndex(note->second)) return *index;
-    Complain(problem, key::kNodeIndex, note->second, "an index is a whole number from 0; the name's number is used instead");
+    Complain(problem, key::kNodeIndex, note->second,
+             "an index is a whole number from 0; the name's number is used instead");
   }
   return TrailingNumber(meta.name).value_or(Node::kNoIndex);
 }
 
 JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
   JobNotes notes;
-  if (const auto found = meta.annotations.find(key::kEnableTopologyScheduling); found != meta.annotations.end()) {
-    if (found->second == "true") notes.topology = TopologyMode::kStrict;
-    else if (found->second == "false") notes.topology = TopologyMode::kOff;
-    else Complain(&notes.problem, found->first, found->second, "use \"true\" or \"false\"; it is ignored");
+  if (const auto found = meta.annotations.find(key::kEnableTopologyScheduling);
+      found != meta.annotations.end()) {
+    if (found->second == "true")
+      notes.topology = TopologyMode::kStrict;
+    else if (found->second == "false")
+      notes.topology = TopologyMode::kOff;
+    else
+      Complain(&notes.problem, found->first, found->second,
+               "use \"true\" or \"false\"; it is ignored");
   }
-  if (const auto found = meta.annotations.find(key::kTopologyPlacement); found != meta.annotations.end()) {
-    if (found->second == "pack") notes.pack = true;
+  if (const auto found = meta.annotations.find(key::kTopologyPlacement);
+      found != meta.annotations.end()) {
+    if (found->second == "pack")
+      notes.pack = true;
     else if (found->second != "spread")
-      Complain(&notes.problem, found->first, found->second, "use \"spread\" or \"pack\"; spread is used");
+      Complain(&notes.problem, found->first, found->second,
+               "use \"spread\" or \"pack\"; spread is used");
   }
   if (const auto found = meta.annotations.find(key::kMaxZones); found != meta.annotations.end()) {
     const auto zones = ParseIndex(found->second);
-    if (zones && *zones >= 1) notes.max_zones = zones;
-    else Complain(&notes.problem, found->first, found->second, "a whole number from 1 is wanted; it is ignored");
+    if (zones && *zones >= 1)
+      notes.max_zones = zones;
+    else
+      Complain(&notes.problem, found->first, found->second,
+               "a whole number from 1 is wanted; it is ignored");
   }
   std::string_view order = meta.Annotation(key::kTaskOrder);
   while (!order.empty()) {
@@ -199,9 +222,10 @@ JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
 
 namespace {
 
-// A key is a set of switch names: names may hold any character, so they are separated by one that can't
-// stand in them, and shown with a comma.
-ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>& nics, Names& names) {
+// A key is a set of switch names: names may hold any character, so they are separated by one that
+// can't stand in them, and shown with a comma.
+ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>& nics,
+                  Names& names) {
   std::vector<std::string_view> switches;
   for (const api::TopologyNic& nic : nics)
     if (!nic.switch_name.empty()) switches.push_back(nic.switch_name);
@@ -221,7 +245,8 @@ ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>&
 }  // namespace
 
 NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names) {
-  std::string_view forced = node == nullptr ? std::string_view{} : node->Annotation(key::kRdmaTopologyKey);
+  std::string_view forced =
+      node == nullptr ? std::string_view{} : node->Annotation(key::kRdmaTopologyKey);
   if (forced.empty()) forced = topology.metadata.Annotation(key::kRdmaTopologyKey);
   if (forced.empty() && topology.metadata.Annotation(key::kZoneSource).empty())
     forced = topology.metadata.Label(key::kZone);

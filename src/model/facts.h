@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From API objects to what the model keeps: one place that reads labels, annotations and requests. A
-// malformed note never hides an object: it is named in `problem` for the owner and the default is used.
+// From API objects to what the model keeps: one place that reads labels, annotations and requests.
+// A malformed note never hides an object: it is named in `problem` for the owner and the default is
+// used.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@
 
 namespace sky::model {
 
-std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod, const Settings& settings,
-                                             Names& names);
+std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod,
+                                             const Settings& settings, Names& names);
 
 // The longest of the configured keys that `labels` has; absent: no spec code.
 SpecId SpecOf(const api::StringMap& labels, const Settings& settings, Names& names);
@@ -24,8 +25,8 @@ int64_t NodeIndexOf(const api::ObjectMeta& meta, std::string* problem);
 
 JobNotes ReadJobNotes(const api::ObjectMeta& meta);
 
-// The zone keys of a node with this topology, RoCE first; invalid: in no zone. An override (annotation,
-// or a `zone` label that discovery didn't write) holds for both networks.
+// The zone keys of a node with this topology, RoCE first; invalid: in no zone. An override
+// (annotation, or a `zone` label that discovery didn't write) holds for both networks.
 struct NodeZones {
   ZoneId roce, ib;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that recur (spec codes, zones, task classes) as dense ids. Append-only and thread-safe, shared by
-// the cache and every snapshot, so an id means the same in both. Ids follow the order of arrival: never
-// decide by their order, compare the names.
+// Names that recur (spec codes, zones, task classes) as dense ids. Append-only and thread-safe,
+// shared by the cache and every snapshot, so an id means the same in both. Ids follow the order of
+// arrival: never decide by their order, compare the names.
 #pragma once
 
 #include <deque>

@@ -81,20 +81,23 @@ bool Resources::IsZero() const {
 
 Resources& Resources::operator+=(const Resources& other) {
   if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (size_t i = 0; i < other.amounts_.size(); ++i) amounts_[i] = SaturatingAdd(amounts_[i], other.amounts_[i]);
+  for (size_t i = 0; i < other.amounts_.size(); ++i)
+    amounts_[i] = SaturatingAdd(amounts_[i], other.amounts_[i]);
   return *this;
 }
 
 Resources& Resources::operator-=(const Resources& other) {
   if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (size_t i = 0; i < other.amounts_.size(); ++i) amounts_[i] = SaturatingSub(amounts_[i], other.amounts_[i]);
+  for (size_t i = 0; i < other.amounts_.size(); ++i)
+    amounts_[i] = SaturatingSub(amounts_[i], other.amounts_[i]);
   return *this;
 }
 
 Resources Resources::Max(const Resources& a, const Resources& b) {
   Resources most = a;
   if (b.amounts_.size() > most.amounts_.size()) most.amounts_.resize(b.amounts_.size(), 0);
-  for (size_t i = 0; i < b.amounts_.size(); ++i) most.amounts_[i] = std::max(most.amounts_[i], b.amounts_[i]);
+  for (size_t i = 0; i < b.amounts_.size(); ++i)
+    most.amounts_[i] = std::max(most.amounts_[i], b.amounts_[i]);
   return most;
 }
 
@@ -108,7 +111,8 @@ bool Resources::operator==(const Resources& other) const {
 Resources FromList(const api::ResourceList& list, ResourceNames& names) {
   Resources amounts;
   for (const auto& [name, quantity] : list)
-    amounts.Set(names.Intern(name), ResourceNames::InBytes(name) ? quantity.Value() : quantity.MilliValue());
+    amounts.Set(names.Intern(name),
+                ResourceNames::InBytes(name) ? quantity.Value() : quantity.MilliValue());
   return amounts;
 }
 
@@ -118,14 +122,16 @@ api::ResourceList ToList(const Resources& amounts, const ResourceNames& names) {
     const ResourceId id(i);
     if (amounts[id] == 0) continue;
     const std::string_view name = names.Name(id);
-    list.emplace(std::string(name), ResourceNames::InBytes(name)
-                                        ? api::Quantity::Units(amounts[id], api::Quantity::Format::kBinarySI)
-                                        : api::Quantity::Milli(amounts[id]));
+    list.emplace(std::string(name),
+                 ResourceNames::InBytes(name)
+                     ? api::Quantity::Units(amounts[id], api::Quantity::Format::kBinarySI)
+                     : api::Quantity::Milli(amounts[id]));
   }
   return list;
 }
 
-ResourceId FirstMissing(const Resources& request, const Resources& room, const ResourceNames& names) {
+ResourceId FirstMissing(const Resources& request, const Resources& room,
+                        const ResourceNames& names) {
   for (size_t i = 0; i < request.size(); ++i) {
     const ResourceId id(i);
     const int64_t wanted = request[id];
@@ -136,7 +142,8 @@ ResourceId FirstMissing(const Resources& request, const Resources& room, const R
   return {};
 }
 
-int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names, int64_t limit) {
+int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names,
+                 int64_t limit) {
   int64_t times = limit;
   for (size_t i = 0; i < request.size() && times > 0; ++i) {
     const ResourceId id(i);

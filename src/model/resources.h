@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Amounts by resource name as small vectors of int64, indexed by interned names: what every ledger is made
-// of. Units: bytes for memory, ephemeral-storage and hugepages-*, thousandths for everything else (cpu,
-// devices, pod slots), so a fraction of a GPU in a quota is exact. Sums saturate. No double anywhere.
+// Amounts by resource name as small vectors of int64, indexed by interned names: what every ledger
+// is made of. Units: bytes for memory, ephemeral-storage and hugepages-*, thousandths for
+// everything else (cpu, devices, pod slots), so a fraction of a GPU in a quota is exact. Sums
+// saturate. No double anywhere.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -21,7 +22,8 @@ namespace sky::model {
 struct ResourceTag;
 using ResourceId = Id<ResourceTag>;
 
-// The names, numbered as they are first seen. Append-only, thread-safe. cpu, memory and pods come first.
+// The names, numbered as they are first seen. Append-only, thread-safe. cpu, memory and pods come
+// first.
 class ResourceNames {
  public:
   ResourceNames();
@@ -44,7 +46,9 @@ class ResourceNames {
 
 class Resources {
  public:
-  int64_t operator[](ResourceId id) const { return id.index() < amounts_.size() ? amounts_[id.index()] : 0; }
+  int64_t operator[](ResourceId id) const {
+    return id.index() < amounts_.size() ? amounts_[id.index()] : 0;
+  }
   void Set(ResourceId id, int64_t amount);
   size_t size() const { return amounts_.size(); }  // ids at and beyond it are zero
   bool IsZero() const;
@@ -65,13 +69,15 @@ class Resources {
 Resources FromList(const api::ResourceList& list, ResourceNames& names);
 // Names with a zero amount are left out.
 api::ResourceList ToList(const Resources& amounts, const ResourceNames& names);
-// The first name that is asked for (> 0) and doesn't fit; an invalid id when all do. Names that aren't
-// asked for are not compared; scalars that miss by less than 0.01 fit.
-ResourceId FirstMissing(const Resources& request, const Resources& room, const ResourceNames& names);
+// The first name that is asked for (> 0) and doesn't fit; an invalid id when all do. Names that
+// aren't asked for are not compared; scalars that miss by less than 0.01 fit.
+ResourceId FirstMissing(const Resources& request, const Resources& room,
+                        const ResourceNames& names);
 inline bool Fits(const Resources& request, const Resources& room, const ResourceNames& names) {
   return !FirstMissing(request, room, names).valid();
 }
 // How many times `request` fits into `room`, at most `limit`; `limit` when nothing is asked.
-int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names, int64_t limit);
+int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names,
+                 int64_t limit);
 
 }  // namespace sky::model

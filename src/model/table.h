@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows by dense id with an index by name. A freed id is quarantined until ReleaseFreed(), so that no
-// snapshot can hold an id that already means something else. Rows know their own `name` and `live`.
+// Rows by dense id with an index by name. A freed id is quarantined until ReleaseFreed(), so that
+// no snapshot can hold an id that already means something else. Rows know their own `name` and
+// `live`.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,9 @@ class Table {
   const Row& operator[](IdType id) const { return rows_[id.index()]; }
   // Slots, free ones included; test `live`.
   size_t size() const { return rows_.size(); }
-  bool Live(IdType id) const { return id.valid() && id.index() < rows_.size() && rows_[id.index()].live; }
+  bool Live(IdType id) const {
+    return id.valid() && id.index() < rows_.size() && rows_[id.index()].live;
+  }
 
   IdType Find(std::string_view name) const {
     const auto found = by_name_.find(name);
@@ -66,7 +69,8 @@ class Table {
     const bool same_name = mine.live && theirs.live && mine.name == theirs.name;
     // Another row may have taken the name since: only my own entry goes.
     if (mine.live && !same_name)
-      if (const auto found = by_name_.find(mine.name); found != by_name_.end() && found->second == id)
+      if (const auto found = by_name_.find(mine.name);
+          found != by_name_.end() && found->second == id)
         by_name_.erase(found);
     mine = theirs;
     if (mine.live && !same_name) by_name_.insert_or_assign(mine.name, id);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task: a pod as scheduling sees it. What the pod object says (PodFacts) is immutable and shared; what we
-// decided about it (Claim) is ours; its state follows from both.
+// Task: a pod as scheduling sees it. What the pod object says (PodFacts) is immutable and shared;
+// what we decided about it (Claim) is ours; its state follows from both.
 //
-//   Gated ─► Pending ─► AllocatedToQuota ─► Allocated ─► Binding ─► Bound ─► Running ─► Succeeded | Failed
+//   Gated ─► Pending ─► AllocatedToQuota ─► Allocated ─► Binding ─► Bound ─► Running ─► Succeeded |
+//   Failed
 //              ▲              │                │            │                   │
-//              └── Discard ───┴── void ────────┴─ refused ──┘                   └─► Releasing ─► (gone)
+//              └── Discard ───┴── void ────────┴─ refused ──┘                   └─► Releasing ─►
+//              (gone)
 //
 // AllocatedToQuota lives inside one cycle only: it owns a share that has no machine yet.
 #pragma once
@@ -22,8 +24,18 @@
 namespace sky::model {
 
 enum class TaskState : uint8_t {
-  kPending, kGated, kAllocatedToQuota, kAllocated, kPipelined, kBinding, kBound, kRunning, kReleasing,
-  kSucceeded, kFailed, kUnknown,
+  kPending,
+  kGated,
+  kAllocatedToQuota,
+  kAllocated,
+  kPipelined,
+  kBinding,
+  kBound,
+  kRunning,
+  kReleasing,
+  kSucceeded,
+  kFailed,
+  kUnknown,
 };
 std::string_view TaskStateName(TaskState state);
 // The arrows above (and those that an event from outside can make); anything else is a bug.
@@ -39,20 +51,20 @@ enum class Grouping : uint8_t {
 struct PodFacts {
   std::shared_ptr<const api::Pod> pod;
   Grouping grouping = Grouping::kForeign;
-  std::string job_key;     // "ns/group", "pod:ns/name" for a job of one, "" otherwise
-  Resources request;       // with one pod slot
+  std::string job_key;  // "ns/group", "pod:ns/name" for a job of one, "" otherwise
+  Resources request;    // with one pod slot
   int32_t priority = 0;
   std::string role;
   std::optional<int64_t> index;  // rank; absent when nothing usable names one
   bool gated = false, terminal = false, deleting = false;
   bool tolerates_cordon = false;
-  bool needs_rdma = false;       // asks a RoCE or IB device
+  bool needs_rdma = false;  // asks a RoCE or IB device
   Network network = Network::kRoce;
-  std::string quota_name;        // the record; only meaningful on a bound pod
-  std::string required_quota;    // the demand
-  std::string node_name;         // spec.nodeName
+  std::string quota_name;      // the record; only meaningful on a bound pod
+  std::string required_quota;  // the demand
+  std::string node_name;       // spec.nodeName
   ClassId task_class;
-  std::string problem;           // what is malformed in its notes, for its owner; "" when nothing is
+  std::string problem;  // what is malformed in its notes, for its owner; "" when nothing is
 
   const api::ObjectMeta& meta() const { return pod->metadata; }
 };
@@ -61,15 +73,15 @@ struct PodFacts {
 struct Claim {
   enum class Phase : uint8_t {
     kNone,
-    kToQuota,    // session: hop 1 chose the quota
-    kWriting,    // assumed; the Placement (or a single task's binding) is on its way
-    kClaimed,    // acknowledged, durable
-    kSending,    // a binding is open: sent, or its outcome unknown
+    kToQuota,  // session: hop 1 chose the quota
+    kWriting,  // assumed; the Placement (or a single task's binding) is on its way
+    kClaimed,  // acknowledged, durable
+    kSending,  // a binding is open: sent, or its outcome unknown
   };
   Phase phase = Phase::kNone;
   QuotaId quota;
   NodeId node;
-  uint64_t round = 0;  // the cache's number of the gang's round
+  uint64_t round = 0;     // the cache's number of the gang's round
   bool approved = false;  // the bind action let it go: it may be sent
   bool open() const { return phase != Phase::kNone; }
   bool operator==(const Claim&) const = default;
@@ -90,8 +102,8 @@ struct Task {
   bool holds_room() const { return node.valid() && !facts->terminal; }
   // May be placed by a new decision.
   bool placeable() const {
-    return !node.valid() && !claim.open() && !facts->gated && !facts->deleting && !facts->terminal &&
-           job.valid();
+    return !node.valid() && !claim.open() && !facts->gated && !facts->deleting &&
+           !facts->terminal && job.valid();
   }
   // The quota that it uses or claims.
   QuotaId used_quota() const { return node.valid() ? quota : claim.quota; }

@@ -31,14 +31,15 @@ enum class Network : uint8_t { kRoce, kIb };
 // From the configuration; the same for a process's whole life.
 struct Settings {
   std::string scheduler_name = "sky-scheduler";
-  std::vector<std::string> spec_label_keys = {"scheduling.infini-ai.com/spec", "spec", "nvidia.com/gpu.product"};
+  std::vector<std::string> spec_label_keys = {"scheduling.infini-ai.com/spec", "spec",
+                                              "nvidia.com/gpu.product"};
   std::vector<std::string> roce_resources = {"rdma/roce"};  // globs: "rdma/roce*"
   std::vector<std::string> ib_resources = {"rdma/hca"};
   std::string spot_resource = "infini-ai.com/spot-gpu";
   // Controller kinds whose pods wait for a PodGroup that the controller-manager makes (section 7).
-  std::vector<std::string> grouped_owner_kinds = {"Job",        "JobSet",   "LeaderWorkerSet", "StatefulSet",
-                                                  "Deployment", "ReplicaSet", "TrainJob",      "PyTorchJob",
-                                                  "MPIJob",     "RayJob",   "RayCluster"};
+  std::vector<std::string> grouped_owner_kinds = {
+      "Job",      "JobSet",     "LeaderWorkerSet", "StatefulSet", "Deployment", "ReplicaSet",
+      "TrainJob", "PyTorchJob", "MPIJob",          "RayJob",      "RayCluster"};
 };
 
 }  // namespace sky::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread on which cycles run, so that the loop goes on reading and writing meanwhile. One function at a
-// time; the next is handed over only when the last has posted its result.
+// The thread on which cycles run, so that the loop goes on reading and writing meanwhile. One
+// function at a time; the next is handed over only when the last has posted its result.
 #pragma once
 
 #include <condition_variable>

@@ -10,13 +10,15 @@ namespace sky::scheduler {
 using cache::Round;
 using cache::RoundEntry;
 
-Executor::Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer, framework::CommitOrder order,
-                   ExecutorEvents events)
+Executor::Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
+                   framework::CommitOrder order, ExecutorEvents events)
     : loop_(loop), cache_(cache), writer_(writer), order_(order), events_(std::move(events)) {}
 
 Executor::~Executor() = default;
 
-bool Executor::Idle() const { return in_flight_ == 0 && pending_writes_ == 0 && (stopped_ || running_.empty()); }
+bool Executor::Idle() const {
+  return in_flight_ == 0 && pending_writes_ == 0 && (stopped_ || running_.empty());
+}
 
 void Executor::Submit(Round round) {
   auto running = std::make_shared<Running>();
@@ -24,8 +26,10 @@ void Executor::Submit(Round round) {
   running->states.assign(running->round.entries.size(), EntryState::kClaimed);
   running->approved = approved_early_.erase(running->round.number) > 0;
   running_[running->round.number] = running;
-  if (running->round.recorded) WritePlacement(running);
-  else Acknowledged(running);
+  if (running->round.recorded)
+    WritePlacement(running);
+  else
+    Acknowledged(running);
 }
 
 void Executor::Adopt(Round round) {
@@ -54,13 +58,14 @@ api::Placement Executor::Record(const Running& running) const {
   api::Placement placement;
   placement.metadata.name = round.group;
   placement.metadata.namespace_ = round.namespace_;
-  placement.metadata.owner_references.push_back(
-      {"scheduling.infini-ai.com/v1alpha1", "PodGroup", round.group, round.group_uid, false, false});
+  placement.metadata.owner_references.push_back({"scheduling.infini-ai.com/v1alpha1", "PodGroup",
+                                                 round.group, round.group_uid, false, false});
   api::PlacementSpec& spec = placement.spec;
   spec.pod_group_uid = round.group_uid;
   spec.leader_epoch = events_.epoch();
   std::map<std::string, int32_t> nodes, zones, quotas;
-  const auto row = [](std::map<std::string, int32_t>& index, std::vector<std::string>& table, const std::string& name) {
+  const auto row = [](std::map<std::string, int32_t>& index, std::vector<std::string>& table,
+                      const std::string& name) {
     const auto [at, added] = index.try_emplace(name, static_cast<int32_t>(table.size()));
     if (added) table.push_back(name);
     return at->second;
@@ -79,21 +84,27 @@ api::Placement Executor::Record(const Running& running) const {
   };
   const auto add_open = [&](const Running& other) {
     for (size_t i = 0; i < other.round.entries.size(); ++i)
-      if (other.states[i] != EntryState::kVoid && other.states[i] != EntryState::kBound) add(other.round.entries[i]);
+      if (other.states[i] != EntryState::kVoid && other.states[i] != EntryState::kBound)
+        add(other.round.entries[i]);
   };
   add_open(running);
   for (const auto& [number, other] : running_)
-    if (other->round.job == round.job && other->round.recorded && other->acknowledged > 0) add_open(*other);
+    if (other->round.job == round.job && other->round.recorded && other->acknowledged > 0)
+      add_open(*other);
   return placement;
 }
 
 void Executor::WritePlacement(const RunningPtr& running) {
-  if (stopped_ || !events_.may_write()) return GiveUp(running, model::Reason::kPlacementConflict, "not the leader any more");
+  if (stopped_ || !events_.may_write())
+    return GiveUp(running, model::Reason::kPlacementConflict, "not the leader any more");
   const std::string key = running->round.namespace_ + "/" + running->round.group;
   api::Placement placement = Record(*running);
   // What we were told last is newer than what the watch has shown.
-  std::shared_ptr<const api::Placement> known = running->read ? running->read : cache_.FindPlacement(key);
-  if (const auto written = last_written_.find(key); written != last_written_.end() && !running->read) known = written->second;
+  std::shared_ptr<const api::Placement> known =
+      running->read ? running->read : cache_.FindPlacement(key);
+  if (const auto written = last_written_.find(key);
+      written != last_written_.end() && !running->read)
+    known = written->second;
   ++pending_writes_;
   auto answered = alive_.Guard([this, running](Result<api::Placement> answer) {
     --pending_writes_;
@@ -106,10 +117,12 @@ void Executor::WritePlacement(const RunningPtr& running) {
   }
   if (known->spec.pod_group_uid != running->round.group_uid) {
     // Another life of the group's name: its record goes first (F15).
-    return writer_.DeletePlacement(placement.metadata.namespace_, placement.metadata.name, known->metadata.uid,
+    return writer_.DeletePlacement(placement.metadata.namespace_, placement.metadata.name,
+                                   known->metadata.uid,
                                    alive_.Guard([this, running, key](Result<cache::Written> gone) {
                                      --pending_writes_;
-                                     if (!gone && gone.error().code() != Code::kNotFound && gone.error().code() != Code::kConflict)
+                                     if (!gone && gone.error().code() != Code::kNotFound &&
+                                         gone.error().code() != Code::kConflict)
                                        return ReadPlacement(running);
                                      last_written_.erase(key);
                                      ReadPlacement(running);
@@ -151,39 +164,42 @@ void Executor::ReadPlacement(const RunningPtr& running) {
   if (++running->tries > kMaxTries)
     return GiveUp(running, model::Reason::kPlacementConflict, "the Placement can't be written");
   ++pending_writes_;
-  writer_.GetPlacement(running->round.namespace_, running->round.group,
-                       alive_.Guard([this, running](Result<api::Placement> there) {
-                         --pending_writes_;
-                         const std::string key = running->round.namespace_ + "/" + running->round.group;
-                         if (!there && there.error().code() != Code::kNotFound)
-                           return Retry(running, std::chrono::seconds(1), [this, running] { ReadPlacement(running); });
-                         if (!there) {
-                           last_written_.erase(key);
-                           running->read = nullptr;
-                           running->absent = true;
-                           return WriteAnew(running);
-                         }
-                         const bool ours = there->spec.pod_group_uid == running->wanted.spec.pod_group_uid &&
-                                           there->spec.round == running->wanted.spec.round &&
-                                           there->spec.leader_epoch == running->wanted.spec.leader_epoch &&
-                                           there->spec.entries == running->wanted.spec.entries;
-                         if (ours) return PlacementAnswered(running, std::move(there));
-                         running->read = std::make_shared<const api::Placement>(std::move(*there));
-                         WritePlacement(running);
-                       }));
+  writer_.GetPlacement(
+      running->round.namespace_, running->round.group,
+      alive_.Guard([this, running](Result<api::Placement> there) {
+        --pending_writes_;
+        const std::string key = running->round.namespace_ + "/" + running->round.group;
+        if (!there && there.error().code() != Code::kNotFound)
+          return Retry(running, std::chrono::seconds(1),
+                       [this, running] { ReadPlacement(running); });
+        if (!there) {
+          last_written_.erase(key);
+          running->read = nullptr;
+          running->absent = true;
+          return WriteAnew(running);
+        }
+        const bool ours = there->spec.pod_group_uid == running->wanted.spec.pod_group_uid &&
+                          there->spec.round == running->wanted.spec.round &&
+                          there->spec.leader_epoch == running->wanted.spec.leader_epoch &&
+                          there->spec.entries == running->wanted.spec.entries;
+        if (ours) return PlacementAnswered(running, std::move(there));
+        running->read = std::make_shared<const api::Placement>(std::move(*there));
+        WritePlacement(running);
+      }));
 }
 
 // The record is gone: a create, whatever the watch still shows.
 void Executor::WriteAnew(const RunningPtr& running) {
-  if (stopped_ || !events_.may_write()) return GiveUp(running, model::Reason::kPlacementConflict, "not the leader any more");
+  if (stopped_ || !events_.may_write())
+    return GiveUp(running, model::Reason::kPlacementConflict, "not the leader any more");
   api::Placement placement = Record(*running);
   placement.spec.round = 1;
   running->wanted = placement;
   ++pending_writes_;
   writer_.CreatePlacement(placement, alive_.Guard([this, running](Result<api::Placement> answer) {
-                            --pending_writes_;
-                            PlacementAnswered(running, std::move(answer));
-                          }));
+    --pending_writes_;
+    PlacementAnswered(running, std::move(answer));
+  }));
 }
 
 void Executor::Retry(const RunningPtr& running, Duration wait, std::function<void()> again) {
@@ -231,9 +247,12 @@ void Executor::Forget(const RunningPtr& running) { std::erase(voids_, running); 
 bool Executor::Knows(const api::Placement& placement) const {
   const std::string key = placement.metadata.Key();
   const auto same = [&](const api::Placement& mine) {
-    return mine.spec.pod_group_uid == placement.spec.pod_group_uid && mine.spec.round >= placement.spec.round;
+    return mine.spec.pod_group_uid == placement.spec.pod_group_uid &&
+           mine.spec.round >= placement.spec.round;
   };
-  if (const auto written = last_written_.find(key); written != last_written_.end() && same(*written->second)) return true;
+  if (const auto written = last_written_.find(key);
+      written != last_written_.end() && same(*written->second))
+    return true;
   for (const auto& [number, running] : running_)
     if (running->round.job == key && same(running->wanted)) return true;
   for (const RunningPtr& running : voids_)

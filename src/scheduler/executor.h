@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries rounds out: Placement → (quota statuses, when quotaFirst) → bindings, with bounded concurrency,
-// each write's outcome read back rather than guessed (F10, F11). Lives on the loop; every call and every
-// callback of the writer happens there. The cache keeps the claims; this keeps what is in flight.
+// Carries rounds out: Placement → (quota statuses, when quotaFirst) → bindings, with bounded
+// concurrency, each write's outcome read back rather than guessed (F10, F11). Lives on the loop;
+// every call and every callback of the writer happens there. The cache keeps the claims; this keeps
+// what is in flight.
 //
 //   Submit ─► Writing ─ack─► Claimed ─approved─► Starting ─► Settled
 //               │ refused        └─ quotaFirst: statuses first; one refused voids the round
@@ -28,24 +29,24 @@ struct ExecutorEvents {
   std::function<void(const cache::RoundEntry&, const cache::Round&)> bound;
   // A round, or one member, was refused for good; the job backs off.
   std::function<void(const cache::Round&, model::Reason, const std::string& why)> refused;
-  std::function<void()> replan;       // claims were dropped: another cycle is worthwhile
-  std::function<bool()> may_write;    // leading, and the lease's deadline is far enough
-  std::function<int64_t()> epoch;     // of our leadership
+  std::function<void()> replan;     // claims were dropped: another cycle is worthwhile
+  std::function<bool()> may_write;  // leading, and the lease's deadline is far enough
+  std::function<int64_t()> epoch;   // of our leadership
   // quotaFirst: writes the round's quota statuses now; done(true) when all are acknowledged.
   std::function<void(const cache::Round&, std::function<void(Status)>)> write_pictures;
 };
 
 class Executor {
  public:
-  Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer, framework::CommitOrder order,
-           ExecutorEvents events);
+  Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
+           framework::CommitOrder order, ExecutorEvents events);
   ~Executor();
 
-  void Submit(cache::Round round);        // assumed
-  void Adopt(cache::Round round);         // recovered: its Placement is already there
-  void Approve(uint64_t round);           // its bindings may go
-  // Writes the record of the round's group anew with what is open now: entries whose claims ended while
-  // their pods live must not come back at the next start.
+  void Submit(cache::Round round);  // assumed
+  void Adopt(cache::Round round);   // recovered: its Placement is already there
+  void Approve(uint64_t round);     // its bindings may go
+  // Writes the record of the round's group anew with what is open now: entries whose claims ended
+  // while their pods live must not come back at the next start.
   void Void(const cache::Round& round);
   // Did this executor write, or is it writing, this content?
   bool Knows(const api::Placement& placement) const;
@@ -90,9 +91,10 @@ class Executor {
   ExecutorEvents events_;
   kube::Lifeline alive_;
   std::map<uint64_t, RunningPtr> running_;
-  std::vector<RunningPtr> voids_;  // void writes under way
+  std::vector<RunningPtr> voids_;      // void writes under way
   std::set<uint64_t> approved_early_;  // approved before the submission arrived here
-  std::map<std::string, std::shared_ptr<const api::Placement>> last_written_;  // by key: newer than the watch
+  std::map<std::string, std::shared_ptr<const api::Placement>>
+      last_written_;  // by key: newer than the watch
   struct Waiting {
     bool started;
     int32_t priority;

@@ -20,7 +20,8 @@ void Executor::Enqueue(const RunningPtr& running) {
   if (running->queued || running->pictures_pending) return;
   running->queued = true;
   for (size_t i = 0; i < running->round.entries.size(); ++i)
-    queue_.insert({running->round.started, running->round.priority, running->acknowledged, ++sequence_, running, i});
+    queue_.insert({running->round.started, running->round.priority, running->acknowledged,
+                   ++sequence_, running, i});
   Pump();
 }
 
@@ -55,13 +56,15 @@ void Executor::SendBinding(const RunningPtr& running, size_t index) {
   }));
 }
 
-void Executor::BindingAnswered(const RunningPtr& running, size_t index, Result<cache::Written> answer) {
+void Executor::BindingAnswered(const RunningPtr& running, size_t index,
+                               Result<cache::Written> answer) {
   if (answer) return Settle(running, index);
   const Error& error = answer.error();
   const auto again = [&](Duration wait) {
     running->states[index] = EntryState::kClaimed;
     Retry(running, wait, [this, running, index] {
-      queue_.insert({running->round.started, running->round.priority, running->acknowledged, ++sequence_, running, index});
+      queue_.insert({running->round.started, running->round.priority, running->acknowledged,
+                     ++sequence_, running, index});
       Pump();
     });
   };
@@ -70,7 +73,8 @@ void Executor::BindingAnswered(const RunningPtr& running, size_t index, Result<c
       return again(std::max<Duration>(error.retry_after(), std::chrono::milliseconds(100)));
     case Code::kCancelled:
     case Code::kUnavailable:
-      return again(std::chrono::seconds(1));  // it never left: the claim stays, the same binding goes again
+      return again(
+          std::chrono::seconds(1));  // it never left: the claim stays, the same binding goes again
     case Code::kUnknownOutcome:
       return ReadPod(running, index, false, error.message());
     default:
@@ -78,33 +82,41 @@ void Executor::BindingAnswered(const RunningPtr& running, size_t index, Result<c
   }
 }
 
-// What a refusal means is read from the pod, never from its text (F11); an unknown outcome is only ever
-// cleared by the pod itself, and the same binding is safe to repeat (F10).
-void Executor::ReadPod(const RunningPtr& running, size_t index, bool definite, std::string refusal) {
+// What a refusal means is read from the pod, never from its text (F11); an unknown outcome is only
+// ever cleared by the pod itself, and the same binding is safe to repeat (F10).
+void Executor::ReadPod(const RunningPtr& running, size_t index, bool definite,
+                       std::string refusal) {
   const RoundEntry& entry = running->round.entries[index];
   ++pending_writes_;
   writer_.GetPod(entry.namespace_, entry.name,
-                 alive_.Guard([this, running, index, definite, refusal = std::move(refusal)](Result<api::Pod> pod) {
-    --pending_writes_;
-    const RoundEntry& wanted = running->round.entries[index];
-    if (!pod && pod.error().code() != Code::kNotFound)
-      return Retry(running, std::chrono::seconds(1),
-                   [this, running, index, definite, refusal] { ReadPod(running, index, definite, refusal); });
-    if (!pod || pod->metadata.uid != wanted.uid || pod->terminal()) return EntryDropped(running, index);
-    if (pod->spec.node_name == wanted.node_name) return Settle(running, index);
-    if (!pod->spec.node_name.empty()) return EntryDropped(running, index);  // bound elsewhere by another hand
-    if (!definite) {
-      running->states[index] = EntryState::kClaimed;
-      return Retry(running, std::chrono::milliseconds(200), [this, running, index] {
-        queue_.insert({running->round.started, running->round.priority, running->acknowledged, ++sequence_, running, index});
-        Pump();
-      });
-    }
-    EntryDropped(running, index);
-    if (pod->metadata.deleting() || !pod->spec.scheduling_gates.empty()) return;
-    events_.refused(running->round, model::Reason::kBindRefused, fmt::format("{}: {}", wanted.name, refusal));
-    StopSending(running);
-  }));
+                 alive_.Guard([this, running, index, definite,
+                               refusal = std::move(refusal)](Result<api::Pod> pod) {
+                   --pending_writes_;
+                   const RoundEntry& wanted = running->round.entries[index];
+                   if (!pod && pod.error().code() != Code::kNotFound)
+                     return Retry(running, std::chrono::seconds(1),
+                                  [this, running, index, definite, refusal] {
+                                    ReadPod(running, index, definite, refusal);
+                                  });
+                   if (!pod || pod->metadata.uid != wanted.uid || pod->terminal())
+                     return EntryDropped(running, index);
+                   if (pod->spec.node_name == wanted.node_name) return Settle(running, index);
+                   if (!pod->spec.node_name.empty())
+                     return EntryDropped(running, index);  // bound elsewhere by another hand
+                   if (!definite) {
+                     running->states[index] = EntryState::kClaimed;
+                     return Retry(running, std::chrono::milliseconds(200), [this, running, index] {
+                       queue_.insert({running->round.started, running->round.priority,
+                                      running->acknowledged, ++sequence_, running, index});
+                       Pump();
+                     });
+                   }
+                   EntryDropped(running, index);
+                   if (pod->metadata.deleting() || !pod->spec.scheduling_gates.empty()) return;
+                   events_.refused(running->round, model::Reason::kBindRefused,
+                                   fmt::format("{}: {}", wanted.name, refusal));
+                   StopSending(running);
+                 }));
 }
 
 void Executor::Settle(const RunningPtr& running, size_t index) {
@@ -138,9 +150,9 @@ void Executor::StopSending(const RunningPtr& running) {
 }
 
 void Executor::FinishIfSettled(const RunningPtr& running) {
-  const bool open = std::any_of(running->states.begin(), running->states.end(), [](EntryState state) {
-    return state == EntryState::kClaimed || state == EntryState::kSent;
-  });
+  const bool open = std::any_of(
+      running->states.begin(), running->states.end(),
+      [](EntryState state) { return state == EntryState::kClaimed || state == EntryState::kSent; });
   if (!open) running_.erase(running->round.number);
 }
 

@@ -13,11 +13,11 @@ struct Executor::Running {
   std::vector<EntryState> states;
   bool approved = false, queued = false, stopped = false;
   bool pictures_pending = false;
-  bool voiding = false;        // only takes entries out of the record
+  bool voiding = false;  // only takes entries out of the record
   bool absent = false;
-  uint64_t acknowledged = 0;   // 0: not yet
+  uint64_t acknowledged = 0;  // 0: not yet
   int tries = 0;
-  api::Placement wanted;       // what was written last
+  api::Placement wanted;                       // what was written last
   std::shared_ptr<const api::Placement> read;  // what was there when we looked
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The informers of everything the scheduler reads, wired into it; it begins when all have their first
-// whole set. Lives on the client's loop.
+// The informers of everything the scheduler reads, wired into it; it begins when all have their
+// first whole set. Lives on the client's loop.
 #pragma once
 
 #include <functional>

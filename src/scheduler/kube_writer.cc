@@ -14,26 +14,34 @@ constexpr std::string_view kFieldManager = "sky-scheduler";
 template <class T>
 auto WithoutBody(Done<Written> done) {
   return [done = std::move(done)](Result<T> answer) {
-    if (answer) done(Written{});
-    else done(std::unexpected(std::move(answer).error()));
+    if (answer)
+      done(Written{});
+    else
+      done(std::unexpected(std::move(answer).error()));
   };
 }
 
 auto FromStatus(Done<Written> done) {
   return [done = std::move(done)](Status answer) {
-    if (answer) done(Written{});
-    else done(std::unexpected(std::move(answer).error()));
+    if (answer)
+      done(Written{});
+    else
+      done(std::unexpected(std::move(answer).error()));
   };
 }
 
 nlohmann::json ConditionJson(const api::Condition& condition) {
-  nlohmann::json out = {{"type", condition.type}, {"status", condition.status}, {"reason", condition.reason},
+  nlohmann::json out = {{"type", condition.type},
+                        {"status", condition.status},
+                        {"reason", condition.reason},
                         {"message", condition.message}};
-  if (condition.last_transition_time.at) out["lastTransitionTime"] = FormatTime(*condition.last_transition_time.at);
+  if (condition.last_transition_time.at)
+    out["lastTransitionTime"] = FormatTime(*condition.last_transition_time.at);
   return out;
 }
 
-std::string ConditionsDocument(const api::Kind& kind, const std::string& ns, const std::string& name,
+std::string ConditionsDocument(const api::Kind& kind, const std::string& ns,
+                               const std::string& name,
                                const std::vector<api::Condition>& conditions) {
   nlohmann::json list = nlohmann::json::array();
   for (const api::Condition& condition : conditions) list.push_back(ConditionJson(condition));
@@ -49,7 +57,8 @@ std::string ConditionsDocument(const api::Kind& kind, const std::string& ns, con
 // Without time left the call fails with kCancelled before anything is sent.
 kube::CallOptions KubeWriter::Write(bool urgent) const {
   kube::CallOptions options;
-  options.timeout = leadership_.leading() ? leadership_.WriteTimeout().value_or(Duration::zero()) : Duration::zero();
+  options.timeout = leadership_.leading() ? leadership_.WriteTimeout().value_or(Duration::zero())
+                                          : Duration::zero();
   options.urgent = urgent;
   return options;
 }
@@ -69,11 +78,13 @@ void KubeWriter::UpdatePlacement(const api::Placement& placement, Done<api::Plac
   client_.Update<api::Placement>(placement, Write(true), std::move(done));
 }
 
-void KubeWriter::GetPlacement(const std::string& ns, const std::string& name, Done<api::Placement> done) {
+void KubeWriter::GetPlacement(const std::string& ns, const std::string& name,
+                              Done<api::Placement> done) {
   client_.Get<api::Placement>(ns, name, Read(), std::move(done));
 }
 
-void KubeWriter::DeletePlacement(const std::string& ns, const std::string& name, const std::string& uid, Done<Written> done) {
+void KubeWriter::DeletePlacement(const std::string& ns, const std::string& name,
+                                 const std::string& uid, Done<Written> done) {
   kube::DeleteOptions del;
   del.uid = uid;
   client_.Delete<api::Placement>(ns, name, del, Write(true), FromStatus(std::move(done)));
@@ -83,32 +94,41 @@ void KubeWriter::Bind(const cache::BindRequest& request, Done<Written> done) {
   kube::CallOptions options = Write(true);
   options.dry_run = request.dry_run;
   api::StringMap annotations(request.annotations.begin(), request.annotations.end());
-  client_.Bind({request.namespace_, request.name, request.uid}, request.node, annotations, options, FromStatus(std::move(done)));
+  client_.Bind({request.namespace_, request.name, request.uid}, request.node, annotations, options,
+               FromStatus(std::move(done)));
 }
 
 void KubeWriter::GetPod(const std::string& ns, const std::string& name, Done<api::Pod> done) {
   client_.Get<api::Pod>(ns, name, Read(), std::move(done));
 }
 
-void KubeWriter::GetPodGroup(const std::string& ns, const std::string& name, Done<api::PodGroup> done) {
+void KubeWriter::GetPodGroup(const std::string& ns, const std::string& name,
+                             Done<api::PodGroup> done) {
   client_.Get<api::PodGroup>(ns, name, Read(), std::move(done));
 }
 
-void KubeWriter::PatchQuotaStatus(const std::string& name, const std::string& body, Done<Written> done) {
-  client_.MergePatch<api::Quota>("", name, kube::Part::kStatus, body, Write(false), WithoutBody<api::Quota>(std::move(done)));
+void KubeWriter::PatchQuotaStatus(const std::string& name, const std::string& body,
+                                  Done<Written> done) {
+  client_.MergePatch<api::Quota>("", name, kube::Part::kStatus, body, Write(false),
+                                 WithoutBody<api::Quota>(std::move(done)));
 }
 
 void KubeWriter::ApplyPodGroupConditions(const std::string& ns, const std::string& name,
-                                         const std::vector<api::Condition>& conditions, Done<Written> done) {
-  client_.ApplyPatch<api::PodGroup>(ns, name, kube::Part::kStatus,
-                                    ConditionsDocument(api::KindOf<api::PodGroup>(), ns, name, conditions),
-                                    {std::string(kFieldManager), true}, Write(false), WithoutBody<api::PodGroup>(std::move(done)));
+                                         const std::vector<api::Condition>& conditions,
+                                         Done<Written> done) {
+  client_.ApplyPatch<api::PodGroup>(
+      ns, name, kube::Part::kStatus,
+      ConditionsDocument(api::KindOf<api::PodGroup>(), ns, name, conditions),
+      {std::string(kFieldManager), true}, Write(false),
+      WithoutBody<api::PodGroup>(std::move(done)));
 }
 
-void KubeWriter::ApplyPodCondition(const std::string& ns, const std::string& name, const api::Condition& condition,
-                                   Done<Written> done) {
-  client_.ApplyPatch<api::Pod>(ns, name, kube::Part::kStatus, ConditionsDocument(api::KindOf<api::Pod>(), ns, name, {condition}),
-                               {std::string(kFieldManager), true}, Write(false), WithoutBody<api::Pod>(std::move(done)));
+void KubeWriter::ApplyPodCondition(const std::string& ns, const std::string& name,
+                                   const api::Condition& condition, Done<Written> done) {
+  client_.ApplyPatch<api::Pod>(ns, name, kube::Part::kStatus,
+                               ConditionsDocument(api::KindOf<api::Pod>(), ns, name, {condition}),
+                               {std::string(kFieldManager), true}, Write(false),
+                               WithoutBody<api::Pod>(std::move(done)));
 }
 
 void KubeWriter::CreateQueue(const api::Queue& queue, Done<Written> done) {

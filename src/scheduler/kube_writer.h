@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterWriter on the Kubernetes client. Each write takes its deadline from the lease and isn't sent when
-// there is none left (kCancelled). Lives on the client's loop.
+// ClusterWriter on the Kubernetes client. Each write takes its deadline from the lease and isn't
+// sent when there is none left (kCancelled). Lives on the client's loop.
 #pragma once
 
 #include <string>
@@ -25,16 +25,21 @@ class KubeWriter final : public cache::ClusterWriter {
 
   void CreatePlacement(const api::Placement& placement, cache::Done<api::Placement> done) override;
   void UpdatePlacement(const api::Placement& placement, cache::Done<api::Placement> done) override;
-  void GetPlacement(const std::string& ns, const std::string& name, cache::Done<api::Placement> done) override;
+  void GetPlacement(const std::string& ns, const std::string& name,
+                    cache::Done<api::Placement> done) override;
   void DeletePlacement(const std::string& ns, const std::string& name, const std::string& uid,
                        cache::Done<cache::Written> done) override;
   void Bind(const cache::BindRequest& request, cache::Done<cache::Written> done) override;
   void GetPod(const std::string& ns, const std::string& name, cache::Done<api::Pod> done) override;
-  void GetPodGroup(const std::string& ns, const std::string& name, cache::Done<api::PodGroup> done) override;
-  void PatchQuotaStatus(const std::string& name, const std::string& body, cache::Done<cache::Written> done) override;
-  void ApplyPodGroupConditions(const std::string& ns, const std::string& name, const std::vector<api::Condition>& conditions,
+  void GetPodGroup(const std::string& ns, const std::string& name,
+                   cache::Done<api::PodGroup> done) override;
+  void PatchQuotaStatus(const std::string& name, const std::string& body,
+                        cache::Done<cache::Written> done) override;
+  void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
+                               const std::vector<api::Condition>& conditions,
                                cache::Done<cache::Written> done) override;
-  void ApplyPodCondition(const std::string& ns, const std::string& name, const api::Condition& condition,
+  void ApplyPodCondition(const std::string& ns, const std::string& name,
+                         const api::Condition& condition,
                          cache::Done<cache::Written> done) override;
   void CreateQueue(const api::Queue& queue, cache::Done<cache::Written> done) override;
   void Event(const EventNote& event) override { events_.Note(event); }

@@ -38,19 +38,25 @@ struct Metrics::Families {
   Families()
       : leading(Measure("sky_leading", "1 while this process holds the lease")),
         cycles(Count("sky_cycles_total", "Scheduling cycles run")),
-        cycle_seconds(prometheus::BuildHistogram()
-                          .Name("sky_cycle_duration_seconds")
-                          .Help("Time of one cycle, from snapshot to the last commit")
-                          .Register(registry)
-                          .Add({}, prometheus::Histogram::BucketBoundaries{0.0001, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 1, 5})),
+        cycle_seconds(
+            prometheus::BuildHistogram()
+                .Name("sky_cycle_duration_seconds")
+                .Help("Time of one cycle, from snapshot to the last commit")
+                .Register(registry)
+                .Add({}, prometheus::Histogram::BucketBoundaries{0.0001, 0.001, 0.005, 0.02, 0.05,
+                                                                 0.1, 0.25, 1, 5})),
         bound(Count("sky_pods_bound_total", "Pods bound")),
         committed(Count("sky_rounds_committed_total", "Rounds of gangs assumed")),
         refused(Count("sky_rounds_refused_total", "Rounds or members that the API refused")),
         pictures(Count("sky_quota_status_writes_total", "Quota statuses written")),
-        healed(Count("sky_quota_heals_total", "Quota statuses corrected because live pods contradict them")),
+        healed(Count("sky_quota_heals_total",
+                     "Quota statuses corrected because live pods contradict them")),
         queued(Measure("sky_bindings_queued", "Bindings that wait to be sent")),
         in_flight(Measure("sky_bindings_in_flight", "Bindings sent and not answered")),
-        waiting(prometheus::BuildGauge().Name("sky_jobs_waiting").Help("Jobs that wait, by main reason").Register(registry)) {}
+        waiting(prometheus::BuildGauge()
+                    .Name("sky_jobs_waiting")
+                    .Help("Jobs that wait, by main reason")
+                    .Register(registry)) {}
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
@@ -60,7 +66,8 @@ void Metrics::Update(const Scheduler& scheduler, bool leads) {
   Families& out = *families_;
   const SchedulerStats& now = scheduler.stats();
   out.leading.Set(leads ? 1 : 0);
-  if (now.cycles > out.seen.cycles) out.cycle_seconds.Observe(std::chrono::duration<double>(now.last_cycle).count());
+  if (now.cycles > out.seen.cycles)
+    out.cycle_seconds.Observe(std::chrono::duration<double>(now.last_cycle).count());
   out.cycles.Increment(static_cast<double>(now.cycles - out.seen.cycles));
   out.bound.Increment(static_cast<double>(now.bound - out.seen.bound));
   out.committed.Increment(static_cast<double>(now.committed - out.seen.committed));
@@ -86,6 +93,8 @@ void Metrics::Update(const Scheduler& scheduler, bool leads) {
   }
 }
 
-std::string Metrics::Text() const { return prometheus::TextSerializer{}.Serialize(families_->registry.Collect()); }
+std::string Metrics::Text() const {
+  return prometheus::TextSerializer{}.Serialize(families_->registry.Collect());
+}
 
 }  // namespace sky::scheduler

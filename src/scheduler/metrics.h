@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a running scheduler as Prometheus text. Values are copied out on the loop; /metrics reads
-// the copy, so a scrape never waits for a cycle.
+// The numbers of a running scheduler as Prometheus text. Values are copied out on the loop;
+// /metrics reads the copy, so a scrape never waits for a cycle.
 #pragma once
 
 #include <memory>

@@ -12,9 +12,14 @@ namespace sky::scheduler {
 using cache::Picture;
 using cache::Written;
 
-PictureWriter::PictureWriter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer, Duration min_fix_interval,
-                             std::function<bool()> may_write, std::function<bool()> busy)
-    : loop_(loop), cache_(cache), writer_(writer), min_fix_interval_(min_fix_interval), may_write_(std::move(may_write)),
+PictureWriter::PictureWriter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
+                             Duration min_fix_interval, std::function<bool()> may_write,
+                             std::function<bool()> busy)
+    : loop_(loop),
+      cache_(cache),
+      writer_(writer),
+      min_fix_interval_(min_fix_interval),
+      may_write_(std::move(may_write)),
       busy_(std::move(busy)) {}
 
 void PictureWriter::Poke() {
@@ -50,7 +55,8 @@ void PictureWriter::NoteHealing(const Picture& picture) {
   last_fix_ = loop_.Now();
   ++healed_;
   spdlog::info("fixQuotaBinding: quota {} is on {} by its pods, its status says {}", picture.name,
-               picture.status.node_name.empty() ? "no node" : picture.status.node_name, picture.observed_node);
+               picture.status.node_name.empty() ? "no node" : picture.status.node_name,
+               picture.observed_node);
 }
 
 void PictureWriter::AgainAt(MonoTime at, const std::string& name) {
@@ -71,8 +77,9 @@ std::string PictureWriter::Patch(const Picture& picture) {
   for (const auto& [name, amount] : picture.status.allocated) allocated[name] = amount.ToString();
   status["allocated"] = std::move(allocated);
   if (picture.status.tasks.empty()) status["tasks"] = nullptr;
-  return nlohmann::json{{"metadata", {{"resourceVersion", picture.resource_version}, {"uid", picture.uid}}},
-                        {"status", std::move(status)}}
+  return nlohmann::json{
+      {"metadata", {{"resourceVersion", picture.resource_version}, {"uid", picture.uid}}},
+      {"status", std::move(status)}}
       .dump();
 }
 
@@ -87,9 +94,11 @@ void PictureWriter::Write(const Picture& picture, std::function<void(Status)> do
           return done({});
         }
         const Error& error = answer.error();
-        if (error.code() == Code::kNotFound) return done({});  // the quota is gone, and with it the picture
+        if (error.code() == Code::kNotFound)
+          return done({});  // the quota is gone, and with it the picture
         spdlog::warn("status of quota {} not written: {}", name, error.message());
-        AgainAt(loop_.Now() + std::max<Duration>(error.retry_after(), std::chrono::seconds(1)), name);
+        AgainAt(loop_.Now() + std::max<Duration>(error.retry_after(), std::chrono::seconds(1)),
+                name);
         done(std::unexpected(error));
       }));
 }
@@ -111,9 +120,12 @@ void PictureWriter::WriteNow(const cache::Round& round, std::function<void(Statu
   std::set<std::string> names;
   for (const cache::RoundEntry& entry : round.entries)
     if (names.insert(entry.quota_name).second)
-      if (auto picture = cache_.PictureOf(entry.quota_name)) pictures.push_back(std::move(*picture));
-  batch->open = pictures.size() + 1;  // one for ourselves, so that nothing ends before all have begun
-  for (const Picture& picture : pictures) Write(picture, [batch](Status status) { batch->Answer(status); });
+      if (auto picture = cache_.PictureOf(entry.quota_name))
+        pictures.push_back(std::move(*picture));
+  batch->open =
+      pictures.size() + 1;  // one for ourselves, so that nothing ends before all have begun
+  for (const Picture& picture : pictures)
+    Write(picture, [batch](Status status) { batch->Answer(status); });
   batch->Answer({});
 }
 

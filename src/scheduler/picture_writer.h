@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes Quota.status, the picture for people: whatever differs from the ledgers, after the bindings, a few
-// at a time, one in flight a quota. Healing (a status that live pods contradict: fixQuotaBinding) is held
-// to minFixQuotaInterval. Lives on the loop.
+// Writes Quota.status, the picture for people: whatever differs from the ledgers, after the
+// bindings, a few at a time, one in flight a quota. Healing (a status that live pods contradict:
+// fixQuotaBinding) is held to minFixQuotaInterval. Lives on the loop.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,14 @@ namespace sky::scheduler {
 
 class PictureWriter {
  public:
-  PictureWriter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer, Duration min_fix_interval,
-                std::function<bool()> may_write, std::function<bool()> busy);
+  PictureWriter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
+                Duration min_fix_interval, std::function<bool()> may_write,
+                std::function<bool()> busy);
 
   // Something may have changed: looks soon, once for many calls.
   void Poke();
-  // Writes these quotas' statuses at once; done when all are acknowledged, or with the first refusal.
+  // Writes these quotas' statuses at once; done when all are acknowledged, or with the first
+  // refusal.
   void WriteNow(const cache::Round& round, std::function<void(Status)> done);
   bool Idle() const { return in_flight_.empty() && !timer_; }
   size_t in_flight() const { return in_flight_.size(); }

@@ -23,15 +23,17 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
   std::set<std::string> seen;
   const auto pod_owner = [&](model::TaskId id) {
     const api::Pod& pod = *cluster.tasks()[id].facts->pod;
-    return Owner{false, pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, pod.status.conditions};
+    return Owner{false, pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid,
+                 pod.status.conditions};
   };
-  const auto say = [&](const std::string& key, Owner owner, std::string reason, std::string message) {
+  const auto say = [&](const std::string& key, Owner owner, std::string reason,
+                       std::string message) {
     seen.insert(key);
     Say(key, std::move(owner), std::move(reason), std::move(message));
   };
   const auto group_owner = [](const model::Job& job) {
-    return Owner{true, job.object->metadata.namespace_, job.object->metadata.name, job.object->metadata.uid,
-                 job.object->status.conditions};
+    return Owner{true, job.object->metadata.namespace_, job.object->metadata.name,
+                 job.object->metadata.uid, job.object->status.conditions};
   };
   for (const auto& [id, why] : result.refusals) {
     if (!cluster.jobs().Live(id)) continue;
@@ -43,26 +45,31 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
       continue;
     }
     for (const model::TaskId task : job.ranked)
-      if (!cluster.tasks()[task].bound()) say(job.single ? job.name : "pod " + cluster.tasks()[task].facts->meta().Key(),
-                                              pod_owner(task), reason, message);
+      if (!cluster.tasks()[task].bound())
+        say(job.single ? job.name : "pod " + cluster.tasks()[task].facts->meta().Key(),
+            pod_owner(task), reason, message);
   }
   for (const model::TaskId task : cluster.ungrouped())
-    say("pod " + cluster.tasks()[task].facts->meta().Key(), pod_owner(task), std::string(model::ReasonName(model::Reason::kNoPodGroup)),
+    say("pod " + cluster.tasks()[task].facts->meta().Key(), pod_owner(task),
+        std::string(model::ReasonName(model::Reason::kNoPodGroup)),
         "NoPodGroup: its owner's kind is grouped by a controller, and it has no PodGroup yet");
   for (const cache::Round& round : result.committed) {
     const model::JobId id = cluster.jobs().Find(round.job);
-    if (id.valid() && cluster.jobs()[id].object) say(round.job, group_owner(cluster.jobs()[id]), "", "");
+    if (id.valid() && cluster.jobs()[id].object)
+      say(round.job, group_owner(cluster.jobs()[id]), "", "");
   }
   // Whoever isn't waiting any more, and wasn't just placed, is gone or has been told.
   std::erase_if(reports_, [&](const auto& item) {
-    return !seen.contains(item.first) && !item.second.reason.empty() && !cluster.jobs().Find(item.first).valid();
+    return !seen.contains(item.first) && !item.second.reason.empty() &&
+           !cluster.jobs().Find(item.first).valid();
   });
 }
 
 void Reporter::Say(const std::string& key, Owner owner, std::string reason, std::string message) {
   auto [at, added] = reports_.try_emplace(key);
   Report& report = at->second;
-  const bool changed = added || report.reason != reason || report.message != message || report.owner.uid != owner.uid;
+  const bool changed = added || report.reason != reason || report.message != message ||
+                       report.owner.uid != owner.uid;
   report.owner = std::move(owner);
   if (!changed) return;
   report.reason = std::move(reason);
@@ -71,7 +78,8 @@ void Reporter::Say(const std::string& key, Owner owner, std::string reason, std:
   if (report.written || report.due) return;
   report.due = true;
   // A gang that starts at once was never waiting: only what stands is said.
-  loop_.RunAfter(report.reason.empty() ? Duration::zero() : Duration(kStands), alive_.Guard([this, key] { Write(key); }));
+  loop_.RunAfter(report.reason.empty() ? Duration::zero() : Duration(kStands),
+                 alive_.Guard([this, key] { Write(key); }));
 }
 
 std::vector<api::Condition> Reporter::Conditions(const Report& report) const {
@@ -99,8 +107,11 @@ std::vector<api::Condition> Reporter::Conditions(const Report& report) const {
 bool Reporter::AlreadySays(const Report& report) const {
   const api::Condition wanted = Conditions(report).front();
   const api::Condition* have = Find(report.owner.conditions, wanted.type);
-  const bool other = report.owner.group && Find(report.owner.conditions, wanted.type == "Scheduled" ? "Unschedulable" : "Scheduled") != nullptr;
-  return have != nullptr && !other && have->status == wanted.status && have->reason == wanted.reason && have->message == wanted.message;
+  const bool other = report.owner.group &&
+                     Find(report.owner.conditions,
+                          wanted.type == "Scheduled" ? "Unschedulable" : "Scheduled") != nullptr;
+  return have != nullptr && !other && have->status == wanted.status &&
+         have->reason == wanted.reason && have->message == wanted.message;
 }
 
 void Reporter::Write(const std::string& key) {
@@ -117,8 +128,11 @@ void Reporter::Write(const std::string& key) {
   });
   const Owner& owner = report.owner;
   const std::vector<api::Condition> conditions = Conditions(report);
-  if (owner.group) writer_.ApplyPodGroupConditions(owner.namespace_, owner.name, conditions, std::move(answered));
-  else writer_.ApplyPodCondition(owner.namespace_, owner.name, conditions.front(), std::move(answered));
+  if (owner.group)
+    writer_.ApplyPodGroupConditions(owner.namespace_, owner.name, conditions, std::move(answered));
+  else
+    writer_.ApplyPodCondition(owner.namespace_, owner.name, conditions.front(),
+                              std::move(answered));
   if (report.reason.empty()) return;
   cache::ClusterWriter::EventNote note;
   note.regarding.kind = owner.group ? "PodGroup" : "Pod";
@@ -141,7 +155,8 @@ void Reporter::Answered(const std::string& key, Result<cache::Written> answer) {
   spdlog::warn("condition of {} not written: {}", key, error.message());
   at->second.written = false;
   at->second.due = true;
-  loop_.RunAfter(std::max<Duration>(error.retry_after(), std::chrono::seconds(5)), alive_.Guard([this, key] { Write(key); }));
+  loop_.RunAfter(std::max<Duration>(error.retry_after(), std::chrono::seconds(5)),
+                 alive_.Guard([this, key] { Write(key); }));
 }
 
 void Reporter::Bound(const cache::RoundEntry& entry) {

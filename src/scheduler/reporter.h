@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says on the owners why they wait and that they started: conditions of PodGroups (of pods that have none),
-// and events. A reason is written only after it stood for a second, only when it changed, and goes when it
-// stops being true. Lives on the loop.
+// Says on the owners why they wait and that they started: conditions of PodGroups (of pods that
+// have none), and events. A reason is written only after it stood for a second, only when it
+// changed, and goes when it stops being true. Lives on the loop.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace sky::scheduler {
 
 class Reporter {
  public:
-  Reporter(kube::Loop& loop, cache::ClusterWriter& writer, const model::Names& names, std::function<bool()> may_write)
+  Reporter(kube::Loop& loop, cache::ClusterWriter& writer, const model::Names& names,
+           std::function<bool()> may_write)
       : loop_(loop), writer_(writer), names_(names), may_write_(std::move(may_write)) {}
 
   // After each cycle, with the cluster that it ran on.

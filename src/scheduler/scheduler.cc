@@ -10,8 +10,8 @@ namespace sky::scheduler {
 
 using cache::Effect;
 
-Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine, cache::ClusterWriter& writer,
-                     const Leadership& leadership, Worker worker)
+Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine,
+                     cache::ClusterWriter& writer, const Leadership& leadership, Worker worker)
     : loop_(loop),
       engine_(std::move(engine)),
       writer_(writer),
@@ -21,8 +21,9 @@ Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine
       cache_(names_, framework::SettingsOf(engine_->config())),
       snapshot_(names_),
       executor_(loop, cache_, writer, engine_->config().commit_order, MakeEvents()),
-      pictures_(loop, cache_, writer, engine_->config().min_fix_quota_interval, [this] { return MayWrite(); },
-                [this] { return executor_.queued() > 0; }),
+      pictures_(
+          loop, cache_, writer, engine_->config().min_fix_quota_interval,
+          [this] { return MayWrite(); }, [this] { return executor_.queued() > 0; }),
       reporter_(loop, writer, *names_, [this] { return MayWrite(); }) {}
 
 Scheduler::~Scheduler() = default;
@@ -47,9 +48,13 @@ ExecutorEvents Scheduler::MakeEvents() {
   return events;
 }
 
-bool Scheduler::MayWrite() const { return Active() && leadership_.leading() && leadership_.WriteTimeout().has_value(); }
+bool Scheduler::MayWrite() const {
+  return Active() && leadership_.leading() && leadership_.WriteTimeout().has_value();
+}
 
-bool Scheduler::Idle() const { return !running_ && executor_.Idle() && pictures_.in_flight() == 0 && reporter_.Idle(); }
+bool Scheduler::Idle() const {
+  return !running_ && executor_.Idle() && pictures_.in_flight() == 0 && reporter_.Idle();
+}
 
 void Scheduler::OnSynced() {
   synced_ = true;
@@ -122,7 +127,8 @@ void Scheduler::RunCycle() {
     const MonoTime began = loop_.Now();
     framework::CycleResult result = Work(cycle, now);
     const Duration took = loop_.Now() - began;
-    loop_.Post(alive_.Guard([this, result = std::move(result), took] { FinishCycle(result, took); }));
+    loop_.Post(
+        alive_.Guard([this, result = std::move(result), took] { FinishCycle(result, took); }));
   });
 }
 
@@ -144,7 +150,8 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   stats_.longest_cycle = std::max(stats_.longest_cycle, took);
   for (const uint64_t round : result.approved) executor_.Approve(round);
   for (const cache::Round& round : result.committed)
-    spdlog::info("job {}: {} members placed, round {}", round.job, round.entries.size(), round.number);
+    spdlog::info("job {}: {} members placed, round {}", round.job, round.entries.size(),
+                 round.number);
   reporter_.Cycle(snapshot_, result);
   pictures_.Poke();
   if (after_cycle) after_cycle(result);
@@ -161,13 +168,17 @@ void Scheduler::ReadStaleGroups() {
     reading_ = false;
     if (!Active()) return;
     for (const cache::Cache::StaleGroup& group : cache_.TakeStaleGroups())
-      writer_.GetPodGroup(group.namespace_, group.name, alive_.Guard([this, group](Result<api::PodGroup> answer) {
-        if (answer) return Noticed(cache_.ConfirmGroup(group, std::make_shared<const api::PodGroup>(std::move(*answer))));
-        if (answer.error().code() == Code::kNotFound) return Noticed(cache_.ConfirmGroup(group, nullptr));
-        spdlog::warn("PodGroup {} can't be read: {}", group.key, answer.error().message());
-        cache_.ReadFailed(group);
-        loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { ReadStaleGroups(); }));
-      }));
+      writer_.GetPodGroup(
+          group.namespace_, group.name, alive_.Guard([this, group](Result<api::PodGroup> answer) {
+            if (answer)
+              return Noticed(cache_.ConfirmGroup(
+                  group, std::make_shared<const api::PodGroup>(std::move(*answer))));
+            if (answer.error().code() == Code::kNotFound)
+              return Noticed(cache_.ConfirmGroup(group, nullptr));
+            spdlog::warn("PodGroup {} can't be read: {}", group.key, answer.error().message());
+            cache_.ReadFailed(group);
+            loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { ReadStaleGroups(); }));
+          }));
   }));
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler put together: deltas in, cycles at the right moments, rounds out. Lives on a Loop (the
-// client's I/O thread, or a manual one under a virtual clock); cycles run through a Worker, so that reading
-// and writing go on meanwhile. The same object serves the real cluster and the lab.
+// The scheduler put together: deltas in, cycles at the right moments, rounds out. Lives on a Loop
+// (the client's I/O thread, or a manual one under a virtual clock); cycles run through a Worker, so
+// that reading and writing go on meanwhile. The same object serves the real cluster and the lab.
 //
-//   deltas ─► Cache ─► (first relevant event + batchDelay) ─► cycle on the worker ─► Assume ─► Executor
+//   deltas ─► Cache ─► (first relevant event + batchDelay) ─► cycle on the worker ─► Assume ─►
+//   Executor
 #pragma once
 
 #include <functional>
@@ -33,8 +34,8 @@ struct SchedulerStats {
 
 class Scheduler {
  public:
-  Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine, cache::ClusterWriter& writer,
-            const Leadership& leadership, Worker worker);
+  Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine,
+            cache::ClusterWriter& writer, const Leadership& leadership, Worker worker);
   ~Scheduler();
 
   // --- on the loop ---
@@ -101,7 +102,8 @@ class Scheduler {
   uint64_t cycle_ = 0;
   kube::TimerId timer_ = 0, loss_timer_ = 0;
   MonoTime timer_at_{};
-  bool synced_ = false, leading_ = false, stopped_ = false, running_ = false, again_ = false, reading_ = false;
+  bool synced_ = false, leading_ = false, stopped_ = false, running_ = false, again_ = false,
+       reading_ = false;
 };
 
 }  // namespace sky::scheduler

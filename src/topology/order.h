@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on nodes in physical order: intervals between placed neighbours, and the check that indexes rise
-// with ranks. Pure.
+// Ranks on nodes in physical order: intervals between placed neighbours, and the check that indexes
+// rise with ranks. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Interval {
   bool Holds(int64_t position) const { return lowest <= position && position <= highest; }
 };
 
-// Where rank `rank` may go: from the nearest placed lower rank's node to the nearest placed higher one's.
+// Where rank `rank` may go: from the nearest placed lower rank's node to the nearest placed higher
+// one's.
 Interval IntervalOf(const Positions& placed, size_t rank);
 
 // Whether positions never fall as ranks rise; unplaced ranks don't count.

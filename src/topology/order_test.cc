@@ -22,7 +22,8 @@ TEST(Order, WithoutNeighboursTheIntervalIsOpen) {
   EXPECT_FALSE(IntervalOf({4, std::nullopt}, 1).Holds(3));
 }
 
-RC_GTEST_PROP(Order, ARankInsideItsIntervalKeepsAMonotoneChainMonotone, (std::vector<uint8_t> raw)) {
+RC_GTEST_PROP(Order, ARankInsideItsIntervalKeepsAMonotoneChainMonotone,
+              (std::vector<uint8_t> raw)) {
   RC_PRE(!raw.empty());
   std::sort(raw.begin(), raw.end());
   Positions placed(raw.begin(), raw.end());

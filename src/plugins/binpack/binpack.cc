@@ -5,8 +5,8 @@
 
 namespace sky::plugins {
 
-int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& request, const model::Resources& used,
-                       const model::Resources& allocatable) const {
+int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& request,
+                       const model::Resources& used, const model::Resources& allocatable) const {
   int64_t sum = 0, weights = 0;
   for (size_t i = 0; i < request.size(); ++i) {
     const model::ResourceId name(i);
@@ -20,7 +20,8 @@ int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& re
     if (allocatable[name] <= 0 || used[name] > allocatable[name] - request[name]) return 0;
     // In thousandths; amounts may be near the end of int64.
     const int64_t after = used[name] + request[name];
-    const int64_t part = allocatable[name] > INT64_MAX / 1000 ? after / (allocatable[name] / 1000) : after * 1000 / allocatable[name];
+    const int64_t part = allocatable[name] > INT64_MAX / 1000 ? after / (allocatable[name] / 1000)
+                                                              : after * 1000 / allocatable[name];
     sum += weight * part;
   }
   return weights == 0 ? 0 : sum / (weights * 10);
@@ -29,18 +30,21 @@ int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& re
 void Binpack::OnSessionOpen(framework::Session& session) {
   if (weight_ == 0) return;
   const model::Cluster& cluster = session.cluster();
-  session.quota_to_node.n_order.Add("binpack", [this, &cluster](model::QuotaId quota, model::NodeId node_id) {
+  session.quota_to_node.n_order.Add("binpack", [this, &cluster](model::QuotaId quota,
+                                                                model::NodeId node_id) {
     const model::Node& node = cluster.nodes()[node_id];
     return Score(cluster, cluster.quotas()[quota].request, node.quota_requests, node.allocatable);
   });
-  session.task_to_node.n_order.Add("binpack", [this, &cluster](model::TaskId task, model::NodeId node_id) {
-    const model::Node& node = cluster.nodes()[node_id];
-    return Score(cluster, cluster.tasks()[task].facts->request, node.used, node.allocatable);
-  });
+  session.task_to_node.n_order.Add(
+      "binpack", [this, &cluster](model::TaskId task, model::NodeId node_id) {
+        const model::Node& node = cluster.nodes()[node_id];
+        return Score(cluster, cluster.tasks()[task].facts->request, node.used, node.allocatable);
+      });
 }
 
 framework::PluginKind Binpack::Kind() {
-  return {[](const framework::PluginArgs& args, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+  return {[](const framework::PluginArgs& args,
+             const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
             const int64_t weight = TRY(args.Int("weight", 1, 0, 1'000'000));
             auto weights = TRY(args.Ints("resources", {}, 0, 1'000'000));
             return std::make_unique<Binpack>(weight, std::move(weights));

@@ -13,7 +13,8 @@ using model::JobId;
 using model::Reason;
 using model::Verdict;
 
-// Damaged (started, but short of its minimum) 0, new 1, whole (wants extras only) 2; then by creation.
+// Damaged (started, but short of its minimum) 0, new 1, whole (wants extras only) 2; then by
+// creation.
 int64_t OrderKey(const Job& job) {
   if (job.ready >= job.needed) return 2;
   return job.started ? 0 : 1;
@@ -23,7 +24,8 @@ Verdict EnoughPods(const model::Cluster& cluster, const Job& job) {
   const int64_t could = int64_t{job.ready} + job.placeable;
   if (could < job.needed) {
     // Gated members may come; say so rather than "too few".
-    const Reason reason = int64_t{job.ready} + job.waiting >= job.needed ? Reason::kGated : Reason::kNotEnoughPods;
+    const Reason reason =
+        int64_t{job.ready} + job.waiting >= job.needed ? Reason::kGated : Reason::kNotEnoughPods;
     return Verdict::NotNow(reason, job.needed, could);
   }
   if (!job.object) return Verdict::Fit();
@@ -40,8 +42,8 @@ Verdict EnoughPods(const model::Cluster& cluster, const Job& job) {
   return Verdict::Fit();
 }
 
-// Members that have a place once this round is carried out; with `on_nodes` only those whose quota has a
-// node. Counted from the tasks: the job's own counts are of before the round.
+// Members that have a place once this round is carried out; with `on_nodes` only those whose quota
+// has a node. Counted from the tasks: the job's own counts are of before the round.
 bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, bool on_nodes) {
   const Job& job = cluster.jobs()[round.job];
   int64_t placed = 0;
@@ -50,14 +52,17 @@ bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, 
     if (task.state == model::TaskState::kSucceeded) ++placed;
     if (task.facts->terminal || task.facts->deleting) continue;
     if (task.bound()) ++placed;
-    if (task.claim.open() && (!on_nodes || cluster.quotas()[task.claim.quota].node.valid())) ++placed;
+    if (task.claim.open() && (!on_nodes || cluster.quotas()[task.claim.quota].node.valid()))
+      ++placed;
   }
   if (placed >= job.needed) return true;
-  why.Add(Verdict::NotNow(on_nodes ? Reason::kInsufficientQuotaIdle : Reason::kInsufficientQuota, job.needed, placed));
+  why.Add(Verdict::NotNow(on_nodes ? Reason::kInsufficientQuotaIdle : Reason::kInsufficientQuota,
+                          job.needed, placed));
   return false;
 }
 
-// Every member that has a claim fits physically now (F13), and together with those that run they are enough.
+// Every member that has a claim fits physically now (F13), and together with those that run they
+// are enough.
 bool Startable(const model::Cluster& cluster, const Job& job) {
   int64_t members = 0;
   for (const model::TaskId id : job.members) {
@@ -70,7 +75,9 @@ bool Startable(const model::Cluster& cluster, const Job& job) {
     const model::Node& node = cluster.nodes()[task.claim.node];
     for (size_t i = 0; i < task.facts->request.size(); ++i) {
       const model::ResourceId name(i);
-      if (task.facts->request[name] > 0 && node.used[name] > node.allocatable[name] - task.facts->request[name]) return false;
+      if (task.facts->request[name] > 0 &&
+          node.used[name] > node.allocatable[name] - task.facts->request[name])
+        return false;
     }
   }
   return members >= job.needed;
@@ -81,16 +88,20 @@ bool Startable(const model::Cluster& cluster, const Job& job) {
 void Gang::OnSessionOpen(framework::Session& session) {
   const model::Cluster& cluster = session.cluster();
   session.job_order.Add("gang", [&](JobId job) { return OrderKey(cluster.jobs()[job]); });
-  session.job_valid.Add("gang", [&](JobId job) { return EnoughPods(cluster, cluster.jobs()[job]); });
+  session.job_valid.Add("gang",
+                        [&](JobId job) { return EnoughPods(cluster, cluster.jobs()[job]); });
   session.job_ready.Add("gang", [&](JobId job) { return Startable(cluster, cluster.jobs()[job]); });
-  session.quota_ready.Add("gang", [&](const JobRound& round, Refusals& why) { return Whole(cluster, round, why, false); });
-  session.quota_allocate.Add("gang", [&](const JobRound& round, Refusals& why) { return Whole(cluster, round, why, true); });
+  session.quota_ready.Add("gang", [&](const JobRound& round, Refusals& why) {
+    return Whole(cluster, round, why, false);
+  });
+  session.quota_allocate.Add("gang", [&](const JobRound& round, Refusals& why) {
+    return Whole(cluster, round, why, true);
+  });
 }
 
 framework::PluginKind Gang::Kind() {
-  return {[](const framework::PluginArgs&, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
-            return std::make_unique<Gang>();
-          },
+  return {[](const framework::PluginArgs&, const framework::Config&)
+              -> Result<std::unique_ptr<framework::Plugin>> { return std::make_unique<Gang>(); },
           {},
           {"jobOrder", "jobValid", "jobReady", "quotaReady", "quotaAllocate"}};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gang: a job is placed with at least `needed` members (the larger of minMember and the sum of its role
-// minima) or not at all. Orders damaged jobs first and unready before ready at equal priority.
+// gang: a job is placed with at least `needed` members (the larger of minMember and the sum of its
+// role minima) or not at all. Orders damaged jobs first and unready before ready at equal priority.
 #pragma once
 
 #include "framework/plugin.h"

@@ -16,18 +16,22 @@ using model::Verdict;
 const api::Taint kCordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
 
 bool TolerateCordon(const std::vector<api::Toleration>& tolerations) {
-  return std::any_of(tolerations.begin(), tolerations.end(),
-                     [](const api::Toleration& toleration) { return api::Tolerates(toleration, kCordon); });
+  return std::any_of(tolerations.begin(), tolerations.end(), [](const api::Toleration& toleration) {
+    return api::Tolerates(toleration, kCordon);
+  });
 }
 
 // Readiness, cordon and taints; who tolerates what comes from the pod or the quota.
 Verdict Admits(const model::Node& node, const std::vector<api::Toleration>& tolerations) {
-  if (!node.exists() || !node.ready || node.object->metadata.deleting()) return Verdict::NotNow(Reason::kNodeNotReady);
-  if (node.unschedulable && !TolerateCordon(tolerations)) return Verdict::NotNow(Reason::kNodeUnschedulable);
+  if (!node.exists() || !node.ready || node.object->metadata.deleting())
+    return Verdict::NotNow(Reason::kNodeNotReady);
+  if (node.unschedulable && !TolerateCordon(tolerations))
+    return Verdict::NotNow(Reason::kNodeUnschedulable);
   const api::Taint* taint = api::FindUntolerated(node.object->spec.taints, tolerations);
   if (taint == nullptr) return Verdict::Fit();
   // The cordon shows twice: as a flag and as the taint that the node controller adds.
-  return Verdict::NotNow(taint->key == kCordon.key ? Reason::kNodeUnschedulable : Reason::kTaintNotTolerated);
+  return Verdict::NotNow(taint->key == kCordon.key ? Reason::kNodeUnschedulable
+                                                   : Reason::kTaintNotTolerated);
 }
 
 struct HostPort {
@@ -38,7 +42,9 @@ struct HostPort {
 void CollectPorts(const api::Pod& pod, std::vector<HostPort>& ports) {
   const auto add = [&](const api::Container& container) {
     for (const api::ContainerPort& port : container.ports) {
-      const int32_t number = port.host_port > 0 ? port.host_port : pod.spec.host_network ? port.container_port : 0;
+      const int32_t number = port.host_port > 0      ? port.host_port
+                             : pod.spec.host_network ? port.container_port
+                                                     : 0;
       if (number <= 0) continue;
       ports.push_back({port.host_ip.empty() ? "0.0.0.0" : std::string_view(port.host_ip),
                        port.protocol.empty() ? "TCP" : std::string_view(port.protocol), number});
@@ -50,7 +56,8 @@ void CollectPorts(const api::Pod& pod, std::vector<HostPort>& ports) {
 }
 
 bool Clash(const HostPort& a, const HostPort& b) {
-  return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || a.ip == "0.0.0.0" || b.ip == "0.0.0.0");
+  return a.port == b.port && a.protocol == b.protocol &&
+         (a.ip == b.ip || a.ip == "0.0.0.0" || b.ip == "0.0.0.0");
 }
 
 bool AnyClash(const std::vector<HostPort>& wanted, const api::Pod& pod) {
@@ -78,7 +85,8 @@ Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task_id, model:
   return Verdict::Fit();
 }
 
-Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota_id, model::NodeId node_id) {
+Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota_id,
+                     model::NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const api::QuotaSpec& spec = cluster.quotas()[quota_id].object->spec;
   if (Verdict admitted = Admits(node, spec.tolerations); !admitted.fit()) return admitted;
@@ -96,29 +104,32 @@ Verdict HostPorts(const model::Cluster& cluster, model::TaskId task_id, model::N
   const auto clashes = [&](model::TaskId other) {
     return other != task_id && AnyClash(wanted, *cluster.tasks()[other].facts->pod);
   };
-  if (std::any_of(node.tasks.begin(), node.tasks.end(), clashes)) return Verdict::NotNow(Reason::kPortConflict);
+  if (std::any_of(node.tasks.begin(), node.tasks.end(), clashes))
+    return Verdict::NotNow(Reason::kPortConflict);
   for (const auto* quotas : {&node.quotas, &node.planned_quotas})
     for (const model::QuotaId quota : *quotas)
       for (const model::TaskId other : cluster.quotas()[quota].tasks)
-        if (!cluster.tasks()[other].bound() && clashes(other)) return Verdict::NotNow(Reason::kPortConflict);
+        if (!cluster.tasks()[other].bound() && clashes(other))
+          return Verdict::NotNow(Reason::kPortConflict);
   return Verdict::Fit();
 }
 
 void Predicates::OnSessionOpen(framework::Session& session) {
   const model::Cluster& cluster = session.cluster();
-  session.task_to_node.AddPredicate("predicates", Reads::kNodeStatic, [&](model::TaskId task, model::NodeId node) {
-    return NodeStatics(cluster, task, node);
-  });
-  session.task_to_node.AddPredicate("predicates", Reads::kNodeDynamic, [&](model::TaskId task, model::NodeId node) {
-    return HostPorts(cluster, task, node);
-  });
-  session.quota_to_node.AddPredicate("predicates", Reads::kNodeStatic, [&](model::QuotaId quota, model::NodeId node) {
-    return QuotaStatics(cluster, quota, node);
-  });
+  session.task_to_node.AddPredicate(
+      "predicates", Reads::kNodeStatic,
+      [&](model::TaskId task, model::NodeId node) { return NodeStatics(cluster, task, node); });
+  session.task_to_node.AddPredicate(
+      "predicates", Reads::kNodeDynamic,
+      [&](model::TaskId task, model::NodeId node) { return HostPorts(cluster, task, node); });
+  session.quota_to_node.AddPredicate(
+      "predicates", Reads::kNodeStatic,
+      [&](model::QuotaId quota, model::NodeId node) { return QuotaStatics(cluster, quota, node); });
 }
 
 framework::PluginKind Predicates::Kind() {
-  return {[](const framework::PluginArgs&, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+  return {[](const framework::PluginArgs&,
+             const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
             return std::make_unique<Predicates>();
           },
           {},

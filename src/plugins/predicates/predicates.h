@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // predicates: Kubernetes' own filters, with kube-scheduler's semantics: Ready, cordon, taints, node
-// selector and affinity (read only what nodes declare: kept by class), and host ports (read what runs
-// there: asked every time). Quotas are held to Ready, taints and node affinity too.
+// selector and affinity (read only what nodes declare: kept by class), and host ports (read what
+// runs there: asked every time). Quotas are held to Ready, taints and node affinity too.
 #pragma once
 
 #include "framework/plugin.h"
@@ -18,7 +18,8 @@ class Predicates final : public framework::Plugin {
 
 // The parts, for tests: what a node says against what a pod or quota asks.
 model::Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task, model::NodeId node);
-model::Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota, model::NodeId node);
+model::Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota,
+                            model::NodeId node);
 // Host ports of the pods on the node and of those that are about to be.
 model::Verdict HostPorts(const model::Cluster& cluster, model::TaskId task, model::NodeId node);
 

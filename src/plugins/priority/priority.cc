@@ -7,7 +7,8 @@ namespace sky::plugins {
 
 void Priority::OnSessionOpen(framework::Session& session) {
   const model::Cluster& cluster = session.cluster();
-  session.job_order.Add("priority", [&](model::JobId job) { return -int64_t{cluster.jobs()[job].priority}; });
+  session.job_order.Add("priority",
+                        [&](model::JobId job) { return -int64_t{cluster.jobs()[job].priority}; });
   session.queue_order.Add("priority", [&](model::QueueId queue) -> std::optional<int64_t> {
     const auto& object = cluster.queues()[queue].object;
     return object ? -int64_t{object->spec.priority} : 0;
@@ -15,7 +16,8 @@ void Priority::OnSessionOpen(framework::Session& session) {
 }
 
 framework::PluginKind Priority::Kind() {
-  return {[](const framework::PluginArgs&, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+  return {[](const framework::PluginArgs&,
+             const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
             return std::make_unique<Priority>();
           },
           {},

@@ -38,13 +38,15 @@ Verdict HasRoom(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   for (const model::ResourceId name : quota.listed) {
     const int64_t asked = task.facts->request[name];
     if (asked <= 0) continue;
-    if (asked > limit[name]) return Verdict::Never(Reason::kInsufficientQuota, asked, limit[name], name);
+    if (asked > limit[name])
+      return Verdict::Never(Reason::kInsufficientQuota, asked, limit[name], name);
     if (asked > limit[name] - quota.task_sum[name]) {
       // Room that a leaving pod still holds comes back by itself.
-      const bool leaving = std::any_of(quota.tasks.begin(), quota.tasks.end(),
-                                       [&](TaskId id) { return cluster.tasks()[id].facts->deleting; });
-      return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientQuota, asked,
-                             limit[name] - quota.task_sum[name], name);
+      const bool leaving = std::any_of(quota.tasks.begin(), quota.tasks.end(), [&](TaskId id) {
+        return cluster.tasks()[id].facts->deleting;
+      });
+      return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientQuota,
+                             asked, limit[name] - quota.task_sum[name], name);
     }
   }
   return Verdict::Fit();
@@ -57,7 +59,8 @@ int64_t TierScore(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   for (const model::ResourceId name : quota.listed) {
     const int64_t limit = quota.request[name];
     if (limit <= 0) continue;
-    const int64_t used = std::min(quota.task_sum[name] + cluster.tasks()[task_id].facts->request[name], limit);
+    const int64_t used =
+        std::min(quota.task_sum[name] + cluster.tasks()[task_id].facts->request[name], limit);
     // Amounts may be near the end of int64: divide first where a product could overflow.
     fill = std::min(fill, limit > INT64_MAX / 100 ? used / (limit / 100) : used * 100 / limit);
   }
@@ -68,7 +71,8 @@ Verdict SelectsNode(const Cluster& cluster, QuotaId quota_id, NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const auto& object = cluster.quotas()[quota_id].object;
   if (!node.exists() || !object) return Verdict::NotNow(Reason::kNodeNotReady);
-  return api::MatchesNode(object->spec.node_selector, nullptr, node.name, node.object->metadata.labels)
+  return api::MatchesNode(object->spec.node_selector, nullptr, node.name,
+                          node.object->metadata.labels)
              ? Verdict::Fit()
              : Verdict::NotNow(Reason::kNodeSelectorMismatch);
 }
@@ -78,18 +82,22 @@ Verdict FitsQuotaIdle(const Cluster& cluster, QuotaId quota_id, NodeId node_id) 
   const model::Node& node = cluster.nodes()[node_id];
   if (quota.node == node_id) return Verdict::Fit();  // it is there already, and counted
   const Resources idle = node.QuotaIdle();
-  const model::ResourceId missing = model::FirstMissing(quota.request, idle, cluster.names().resources);
+  const model::ResourceId missing =
+      model::FirstMissing(quota.request, idle, cluster.names().resources);
   if (!missing.valid()) return Verdict::Fit();
-  return Verdict::NotNow(Reason::kInsufficientQuotaIdle, quota.request[missing], idle[missing], missing);
+  return Verdict::NotNow(Reason::kInsufficientQuotaIdle, quota.request[missing], idle[missing],
+                         missing);
 }
 
 // Every quota of the round can still carry its tasks.
-bool QuotasHold(const Cluster& cluster, const framework::JobRound& round, framework::Refusals& why) {
+bool QuotasHold(const Cluster& cluster, const framework::JobRound& round,
+                framework::Refusals& why) {
   for (const framework::PlannedTask& entry : round.plan.tasks) {
     const model::Quota& quota = cluster.quotas()[entry.quota];
     const Resources limit = quota.request + quota.shadow;
     bool holds = quota.usable();
-    for (const model::ResourceId name : quota.listed) holds = holds && quota.task_sum[name] <= limit[name];
+    for (const model::ResourceId name : quota.listed)
+      holds = holds && quota.task_sum[name] <= limit[name];
     if (holds) continue;
     why.Add(Verdict::NotNow(Reason::kInsufficientQuota));
     return false;
@@ -101,28 +109,34 @@ bool QuotasHold(const Cluster& cluster, const framework::JobRound& round, framew
 
 void QuotaPredicates::OnSessionOpen(framework::Session& session) {
   const Cluster& cluster = session.cluster();
-  session.task_to_quota.select.Add("quotapredicates",
-                                   [&](TaskId task, QuotaId quota) { return InQueue(cluster, task, quota); });
-  session.task_to_quota.AddPredicate("quotapredicates", Reads::kNodeDynamic,
-                                     [&](TaskId task, QuotaId quota) { return HasRoom(cluster, task, quota); });
-  session.task_to_quota.n_order.Add("quotapredicates",
-                                    [&](TaskId task, QuotaId quota) { return TierScore(cluster, task, quota); });
-  session.quota_to_node.select.Add("quotapredicates",
-                                   [&](QuotaId quota, NodeId node) { return SelectsNode(cluster, quota, node); });
-  session.quota_to_node.AddPredicate("quotapredicates", Reads::kNodeDynamic,
-                                     [&](QuotaId quota, NodeId node) { return FitsQuotaIdle(cluster, quota, node); });
-  session.quota_ready.Add("quotapredicates", [&](const framework::JobRound& round, framework::Refusals& why) {
-    return QuotasHold(cluster, round, why);
+  session.task_to_quota.select.Add(
+      "quotapredicates", [&](TaskId task, QuotaId quota) { return InQueue(cluster, task, quota); });
+  session.task_to_quota.AddPredicate(
+      "quotapredicates", Reads::kNodeDynamic,
+      [&](TaskId task, QuotaId quota) { return HasRoom(cluster, task, quota); });
+  session.task_to_quota.n_order.Add("quotapredicates", [&](TaskId task, QuotaId quota) {
+    return TierScore(cluster, task, quota);
   });
+  session.quota_to_node.select.Add("quotapredicates", [&](QuotaId quota, NodeId node) {
+    return SelectsNode(cluster, quota, node);
+  });
+  session.quota_to_node.AddPredicate(
+      "quotapredicates", Reads::kNodeDynamic,
+      [&](QuotaId quota, NodeId node) { return FitsQuotaIdle(cluster, quota, node); });
+  session.quota_ready.Add("quotapredicates",
+                          [&](const framework::JobRound& round, framework::Refusals& why) {
+                            return QuotasHold(cluster, round, why);
+                          });
 }
 
 framework::PluginKind QuotaPredicates::Kind() {
-  return {[](const framework::PluginArgs&, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+  return {[](const framework::PluginArgs&,
+             const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
             return std::make_unique<QuotaPredicates>();
           },
           {},
-          {"taskToQuota.select", "taskToQuota.predicate", "taskToQuota.nOrder", "quotaToNode.select",
-           "quotaToNode.predicate", "quotaReady"}};
+          {"taskToQuota.select", "taskToQuota.predicate", "taskToQuota.nOrder",
+           "quotaToNode.select", "quotaToNode.predicate", "quotaReady"}};
 }
 
 }  // namespace sky::plugins

@@ -33,7 +33,8 @@ Network NetworkOf(const Cluster& cluster, const model::Job& job) {
 }
 
 // Zones and spec codes of the members that already have a node.
-void SiblingCells(const Cluster& cluster, const model::Job& job, Network network, std::set<CellKey>& cells) {
+void SiblingCells(const Cluster& cluster, const model::Job& job, Network network,
+                  std::set<CellKey>& cells) {
   for (const TaskId id : job.ranked) {
     const model::Task& task = cluster.tasks()[id];
     const NodeId node = task.bound() ? task.node : task.claim.node;
@@ -56,9 +57,11 @@ TopologyPolicy PolicyOf(const Cluster& cluster, JobId id) {
   policy.with_siblings = !siblings.empty();
   bool any_zone = false;
   for (const auto& [key, nodes] : cluster.cells()) {
-    const bool zoned = key.zone.valid() && cluster.nodes()[nodes.front()].zone(policy.network) == key.zone;
+    const bool zoned =
+        key.zone.valid() && cluster.nodes()[nodes.front()].zone(policy.network) == key.zone;
     any_zone = any_zone || zoned;
-    if (policy.enabled && zoned && (siblings.empty() || siblings.contains(key))) policy.cells.push_back(key);
+    if (policy.enabled && zoned && (siblings.empty() || siblings.contains(key)))
+      policy.cells.push_back(key);
     if (policy.enabled && !key.zone.valid())
       for (const NodeId node : nodes)
         policy.without_topology += cluster.nodes()[node].zone(policy.network).valid() ? 0 : 1;
@@ -74,15 +77,17 @@ TopologyPolicy PolicyOf(const Cluster& cluster, JobId id) {
 }
 
 // forceNodeOrderWhenAllocateQuota: in a strict gang the nodes' indexes never fall as ranks rise.
-bool ForceNodeOrder(const Cluster& cluster, const framework::JobRound& round, framework::Refusals& why) {
+bool ForceNodeOrder(const Cluster& cluster, const framework::JobRound& round,
+                    framework::Refusals& why) {
   const model::Job& job = cluster.jobs()[round.job];
-  if (!EnableTopologyScheduling(job) || job.notes.topology != model::TopologyMode::kStrict) return true;
+  if (!EnableTopologyScheduling(job) || job.notes.topology != model::TopologyMode::kStrict)
+    return true;
   topology::Positions positions;
   for (const TaskId id : job.ranked) {
     const model::Task& task = cluster.tasks()[id];
     if (NeedRDMA(job) && !task.facts->needs_rdma) continue;
-    const NodeId node = task.bound() ? task.node
-                        : task.claim.node.valid() ? task.claim.node
+    const NodeId node = task.bound()               ? task.node
+                        : task.claim.node.valid()  ? task.claim.node
                         : task.claim.quota.valid() ? cluster.quotas()[task.claim.quota].node
                                                    : NodeId{};
     positions.push_back(node.valid() ? std::optional(cluster.nodes()[node].index) : std::nullopt);
@@ -108,8 +113,10 @@ JobId JobOf(const Cluster& cluster, model::QuotaId quota) {
 }
 
 // selectBestNodeForQuota: candidates come in physical order, already inside [pre, last]: the first.
-std::optional<NodeId> SelectBestNode(const Cluster& cluster, JobId job, std::span<const NodeId> nodes) {
-  if (!job.valid() || !EnableTopologyScheduling(cluster.jobs()[job]) || nodes.empty()) return std::nullopt;
+std::optional<NodeId> SelectBestNode(const Cluster& cluster, JobId job,
+                                     std::span<const NodeId> nodes) {
+  if (!job.valid() || !EnableTopologyScheduling(cluster.jobs()[job]) || nodes.empty())
+    return std::nullopt;
   return nodes.front();
 }
 
@@ -118,22 +125,25 @@ std::optional<NodeId> SelectBestNode(const Cluster& cluster, JobId job, std::spa
 void Topology::OnSessionOpen(framework::Session& session) {
   const Cluster& cluster = session.cluster();
   session.predicate_zone = [&](JobId job) { return PolicyOf(cluster, job); };
-  session.quota_allocate.Add("topology", [&](const framework::JobRound& round, framework::Refusals& why) {
-    return ForceNodeOrder(cluster, round, why);
-  });
+  session.quota_allocate.Add("topology",
+                             [&](const framework::JobRound& round, framework::Refusals& why) {
+                               return ForceNodeOrder(cluster, round, why);
+                             });
   session.quota_to_node.n_order.Add("topology", [&](model::QuotaId quota, NodeId node) {
     return SiblingScore(cluster, JobOf(cluster, quota), node);
   });
   session.task_to_node.n_order.Add("topology", [&](TaskId task, NodeId node) {
     return SiblingScore(cluster, cluster.tasks()[task].job, node);
   });
-  session.quota_to_node.best_n.Add("topology", [&](model::QuotaId quota, std::span<const NodeId> nodes) {
-    return SelectBestNode(cluster, JobOf(cluster, quota), nodes);
-  });
+  session.quota_to_node.best_n.Add("topology",
+                                   [&](model::QuotaId quota, std::span<const NodeId> nodes) {
+                                     return SelectBestNode(cluster, JobOf(cluster, quota), nodes);
+                                   });
 }
 
 framework::PluginKind Topology::Kind() {
-  return {[](const framework::PluginArgs&, const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
+  return {[](const framework::PluginArgs&,
+             const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
             return std::make_unique<Topology>();
           },
           {},
