@@ -12,66 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "expr/evaluate.h"
-#include "model/types.h"
-#include "model/verdict.h"
+#include "framework/predicate_stage.h"
 
 namespace sky::framework {
-
-// What a predicate's answer depends on (F50). The framework keeps an answer only as long as
-// everything declared stays the same; a predicate that declares nothing is asked every time.
-enum class Reads : uint8_t {
-  kUndeclared,   // never cached
-  kNodeStatic,   // the subject's class and the node's labels, taints, readiness, cordon: cached by
-                 // both
-  kNodeDynamic,  // live counters of the node or quota: asked every time, it is cheap
-};
-
-// Callbacks of one kind, in the order in which plugins are configured.
-template <class Fn>
-struct Stage {
-  struct Entry {
-    std::string plugin;
-    Fn fn;
-  };
-  std::vector<Entry> entries;
-  expr::Program program;
-
-  explicit Stage(expr::Type type) : program(type) {}
-  void Add(std::string plugin, Fn fn) { entries.push_back({std::move(plugin), std::move(fn)}); }
-  std::vector<std::string> Leaves() const {
-    std::vector<std::string> names;
-    for (const Entry& entry : entries) names.push_back(entry.plugin);
-    return names;
-  }
-};
-
-// Compiles the expression of a callback ("quotaToNode.predicate") for the plugins that registered
-// it.
-using Compiler = std::function<expr::Program(const std::string& callback, expr::Type type,
-                                             const std::vector<std::string>& leaves)>;
-
-// Answers of kNodeStatic predicates, kept across sessions: the class of the subject, the target,
-// and the generation of what the target says. One instance lives beside the plugins.
-class StaticAnswers {
- public:
-  // The stored verdict, or nullptr when the target has changed since.
-  const std::optional<model::Verdict>* Find(size_t predicate, model::ClassId subject, size_t target,
-                                            uint64_t generation) const;
-  const std::optional<model::Verdict>& Store(size_t predicate, model::ClassId subject,
-                                             size_t target, uint64_t generation,
-                                             std::optional<model::Verdict> verdict);
-  void Forget() { answers_.clear(); }
-
- private:
-  struct Answer {
-    uint64_t generation = 0;  // 0: none
-    std::optional<model::Verdict> verdict;
-  };
-  static constexpr size_t kMaxPredicates = 16;
-  std::vector<std::vector<Answer>> answers_;  // by class × predicate, then by target
-};
 
 template <class Subject, class Target>
 class Hop {
@@ -82,9 +26,7 @@ class Hop {
   using BatchScoreFn =
       std::function<bool(Subject, std::span<const Target>, std::span<int64_t>)>;  // false: abstains
   using BestFn = std::function<std::optional<Target>(Subject, std::span<const Target>)>;
-  // Class of the subject and generation of the target, for kNodeStatic answers; an invalid class:
-  // don't keep.
-  using KeyFn = std::function<std::pair<model::ClassId, uint64_t>(Subject, Target)>;
+  using KeyFn = typename PredicateStage<Subject, Target>::KeyFn;
 
   explicit Hop(std::string bundle) : bundle_(std::move(bundle)) {}
 
@@ -96,19 +38,16 @@ class Hop {
 
   // A plugin may add several predicates that read different things; its first veto is its answer.
   void AddPredicate(const std::string& plugin, Reads reads, VerdictFn fn) {
-    if (predicate_.entries.empty() || predicate_.entries.back().plugin != plugin)
-      predicate_.Add(plugin, {});
-    predicate_.entries.back().fn.push_back({std::move(fn), reads, parts_++});
+    predicate_.Add(plugin, reads, std::move(fn));
   }
 
   void Compile(const Compiler& compile, StaticAnswers* answers, KeyFn key) {
     const auto one = [&](auto& stage, const char* name) {
       stage.program = compile(bundle_ + "." + name, stage.program.type(), stage.Leaves());
     };
-    one(pre_predicate, "prePredicate"), one(select, "select"), one(predicate_, "predicate");
+    one(pre_predicate, "prePredicate"), one(select, "select");
     one(n_order, "nOrder"), one(batch_n_order, "batchNOrder"), one(best_n, "bestN");
-    answers_ = answers;
-    key_ = std::move(key);
+    predicate_.Compile(compile, bundle_, answers, std::move(key));
   }
 
   // Nobody's veto is Fit. `refused` is told each plugin's verdict that isn't.
@@ -123,8 +62,9 @@ class Hop {
     const model::Verdict selected =
         Ask(select, refused, [&](const auto& entry, size_t) { return entry.fn(subject, target); });
     if (!selected.fit()) return selected;
-    return Ask(predicate_, refused,
-               [&](const auto& entry, size_t) { return AskParts(entry.fn, subject, target); });
+    return Ask(predicate_.stage(), refused, [&](const auto& entry, size_t) {
+      return predicate_.Ask(entry.fn, subject, target);
+    });
   }
   model::Verdict Feasible(Subject subject, Target target) const {
     return Feasible(subject, target, [](const std::string&, const model::Verdict&) {});
@@ -179,38 +119,8 @@ class Hop {
     return verdict.value_or(model::Verdict::Fit());
   }
 
-  struct Part {
-    VerdictFn fn;
-    Reads reads;
-    size_t number;
-  };
-  using Parts = std::vector<Part>;
-
-  std::optional<model::Verdict> AskParts(const Parts& parts, Subject subject, Target target) const {
-    std::optional<model::Verdict> answer;
-    for (const Part& part : parts) {
-      const std::optional<model::Verdict> verdict = AskPart(part, subject, target);
-      if (verdict && !verdict->fit()) return verdict;
-      if (verdict) answer = verdict;
-    }
-    return answer;
-  }
-
-  std::optional<model::Verdict> AskPart(const Part& part, Subject subject, Target target) const {
-    if (part.reads != Reads::kNodeStatic || answers_ == nullptr) return part.fn(subject, target);
-    const auto [subject_class, generation] = key_(subject, target);
-    if (!subject_class.valid()) return part.fn(subject, target);
-    if (const auto* known = answers_->Find(part.number, subject_class, target.index(), generation))
-      return *known;
-    return answers_->Store(part.number, subject_class, target.index(), generation,
-                           part.fn(subject, target));
-  }
-
-  Stage<Parts> predicate_{expr::Type::kVerdict};
-  size_t parts_ = 0;
+  PredicateStage<Subject, Target> predicate_;
   std::string bundle_;
-  StaticAnswers* answers_ = nullptr;
-  KeyFn key_;
 };
 
 using TaskToQuota = Hop<model::TaskId, model::QuotaId>;

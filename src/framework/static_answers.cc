@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/hop.h"
+#include "framework/stage.h"
 
 namespace sky::framework {
 

@@ -14,47 +14,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/cells.h"
 #include "model/entities.h"
-#include "model/interner.h"
 #include "model/table.h"
 #include "model/task.h"
 
 namespace sky::model {
-
-// Shared by all copies of a cluster: ids mean the same everywhere.
-struct Names {
-  ResourceNames resources;
-  Interner<SpecTag> specs;
-  Interner<ZoneTag> zones;
-  Interner<ClassTag> classes;
-};
-
-// Nodes of one zone and one spec code, in physical order. An invalid zone: all nodes of that spec
-// code.
-struct CellKey {
-  ZoneId zone;
-  SpecId spec;
-  auto operator<=>(const CellKey&) const = default;
-};
-using Cells = std::map<CellKey, std::vector<NodeId>>;
-
-// Rows that changed since somebody last asked, by kind, unsorted and possibly repeated.
-struct Touched {
-  std::vector<TaskId> tasks;
-  std::vector<JobId> jobs;
-  std::vector<QueueId> queues;
-  std::vector<QuotaId> quotas;
-  std::vector<NodeId> nodes;
-  bool empty() const {
-    return tasks.empty() && jobs.empty() && queues.empty() && quotas.empty() && nodes.empty();
-  }
-};
-
-struct PriorityClasses {
-  std::map<std::string, int32_t, std::less<>> values;
-  std::map<std::string, int32_t, std::less<>>
-      global_defaults;  // the greatest name wins, as the API has one
-};
 
 class Cluster {
  public:
