@@ -17,7 +17,7 @@ Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options
   ApiServerOptions api;
   api.seed = simulation->options_.seed;
   api.garbage_collector = simulation->options_.garbage_collector;
-  simulation->api_ = TRY(ApiServer::Create(api, simulation->clock_, EmbeddedCrds()));
+  simulation->api_ = std::make_unique<ApiServer>(api, simulation->clock_, EmbeddedKinds());
   simulation->front_ = std::make_unique<Front>(
       *simulation->api_, simulation->clock_,
       [loop = &simulation->loop_](Duration wait, std::function<void()> task) {

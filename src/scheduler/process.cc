@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/process.h"
+
+#include <openssl/rand.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <sstream>
+#include <thread>
+
+#include "actions/actions.h"
+#include "kube/election.h"
+#include "kube/events.h"
+#include "kube/http.h"
+#include "kube/kubeconfig.h"
+#include "plugins/all_plugins.h"
+#include "scheduler/cycle_thread.h"
+#include "scheduler/feeds.h"
+#include "scheduler/kube_writer.h"
+#include "scheduler/metrics.h"
+#include "server/http_server.h"
+
+namespace sky::scheduler {
+namespace {
+
+std::string Identity() {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  uint64_t random = 0;
+  RAND_bytes(reinterpret_cast<unsigned char*>(&random), sizeof random);
+  return fmt::format("{}_{:016x}", host, random);
+}
+
+// The election's answers in the words of the writers; always leading without one.
+class Lease final : public Leadership {
+ public:
+  explicit Lease(const Clock& clock) : clock_(clock) {}
+  void Use(const kube::Election* election) { election_ = election; }
+  bool leading() const override {
+    return election_ == nullptr || election_->IsLeader(clock_.Mono());
+  }
+  std::optional<Duration> WriteTimeout() const override {
+    return election_ == nullptr ? Duration(std::chrono::seconds(4))
+                                : election_->WriteTimeout(clock_.Mono());
+  }
+  int64_t epoch() const override {
+    return election_ == nullptr ? 0 : election_->Epoch().value_or(-1);
+  }
+
+ private:
+  const Clock& clock_;
+  const kube::Election* election_ = nullptr;
+};
+
+class Recorder final : public EventSink {
+ public:
+  explicit Recorder(kube::EventRecorder& recorder) : recorder_(recorder) {}
+  void Note(const cache::ClusterWriter::EventNote& note) override {
+    kube::EventNote out;
+    out.type = note.warning ? kube::EventNote::Type::kWarning : kube::EventNote::Type::kNormal;
+    out.reason = note.reason;
+    out.action = note.action;
+    out.note = note.note;
+    out.regarding = note.regarding;
+    recorder_.Record(std::move(out));
+  }
+
+ private:
+  kube::EventRecorder& recorder_;
+};
+
+}  // namespace
+
+framework::Registry AllKnown() {
+  framework::Registry registry;
+  plugins::AddAllPlugins(registry);
+  actions::AddAllActions(registry);
+  return registry;
+}
+
+Result<framework::Config> ReadConfig(const std::string& file, const framework::Registry& registry) {
+  if (file.empty()) return framework::DefaultConfig(registry.Known());
+  std::ifstream in(file);
+  if (!in) return Fail(Code::kNotFound, "the configuration {} can't be read", file);
+  std::stringstream text;
+  text << in.rdbuf();
+  framework::LoadedConfig loaded = TRY(framework::LoadConfig(text.str(), file, registry.Known()));
+  for (const std::string& warning : loaded.warnings) spdlog::warn("{}", warning);
+  return std::move(loaded.config);
+}
+
+namespace {
+
+// What runs, in the order in which it depends on each other.
+class Running {
+ public:
+  static Result<std::unique_ptr<Running>> Start(const ProcessOptions& options);
+  // Settles what is in flight, gives the lease back, ends everything.
+  void Stop();
+
+ private:
+  Running() : lease_(clock_) {}
+  Status StartHttp(const ProcessOptions& options);
+  void StartElection(const ProcessOptions& options);
+  template <class Fn>
+  auto OnLoop(Fn fn) {
+    std::promise<decltype(fn())> promise;
+    auto future = promise.get_future();
+    http_client_->loop().Post([&] { promise.set_value(fn()); });
+    return future.get();
+  }
+
+  SystemClock clock_;
+  Lease lease_;
+  std::unique_ptr<kube::HttpClient> http_client_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<KubeWriter> writer_;
+  CycleThread cycles_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<Feeds> feeds_;
+  std::unique_ptr<kube::Election> election_;
+  Metrics metrics_;
+  std::atomic<bool> ready_{false};
+  std::unique_ptr<server::HttpServer> http_server_;
+};
+
+Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
+  const framework::Registry registry = AllKnown();
+  framework::Config config = TRY(ReadConfig(options.config_file, registry));
+  auto engine = TRY(framework::Engine::Make(registry, std::move(config)));
+  const kube::Access access =
+      TRY(kube::LoadAccess(kube::AccessOptions::FromEnvironment(options.kubeconfig)));
+  std::unique_ptr<Running> running(new Running);
+  running->http_client_ = TRY(kube::HttpClient::Create(access, running->clock_));
+  running->client_ = std::make_unique<kube::Client>(*running->http_client_);
+  running->events_ = std::make_unique<kube::EventRecorder>(
+      *running->client_, kube::EventOptions{.controller = "sky-scheduler", .instance = Identity()});
+  running->recorder_ = std::make_unique<Recorder>(*running->events_);
+  running->writer_ =
+      std::make_unique<KubeWriter>(*running->client_, running->lease_, *running->recorder_);
+  Running& r = *running;
+  running->scheduler_ = std::make_unique<Scheduler>(
+      running->http_client_->loop(), std::move(engine), *running->writer_, running->lease_,
+      [&r](std::function<void()> work) { r.cycles_.Run(std::move(work)); });
+  running->scheduler_->after_cycle = [&r](const framework::CycleResult&) {
+    r.ready_ = r.scheduler_->ready();
+    r.metrics_.Update(*r.scheduler_, r.lease_.leading());
+  };
+  running->feeds_ = std::make_unique<Feeds>(*running->client_, *running->scheduler_);
+  spdlog::info("sky-scheduler {} on {}", SKY_VERSION, access.origin);
+  if (Status http = running->StartHttp(options); !http)
+    return std::unexpected(std::move(http).error());
+  running->feeds_->Start();
+  running->StartElection(options);
+  return running;
+}
+
+Status Running::StartHttp(const ProcessOptions& options) {
+  server::HttpServerOptions http;
+  http.address = options.http_address;
+  http_server_ = TRY(
+      server::HttpServer::Start(
+          http,
+          [this](server::Request request, std::shared_ptr<server::Responder> responder) {
+            server::Response response{200, "text/plain; charset=utf-8", {}, "ok\n"};
+            const std::string& path = request.target.path;
+            if (request.method != "GET" && request.method != "HEAD") {
+              response = {405, "text/plain; charset=utf-8", {{"allow", "GET, HEAD"}}, "only GET\n"};
+            } else if (path == "/metrics") {
+              response.content_type = "text/plain; version=0.0.4";
+              response.body = metrics_.Text();
+            } else if (path == "/readyz" && !ready_) {
+              response.status = 503;
+              response.body = "not every kind has been read yet, or another replica leads\n";
+            } else if (path != "/healthz" && path != "/readyz") {
+              response.status = 404;
+              response.body = "there are /healthz, /readyz and /metrics\n";
+            }
+            responder->Send(std::move(response));
+          }),
+      "--http {}", options.http_address);
+  spdlog::info("http on {}", http_server_->address());
+  if (options.http_port_file.empty()) return {};
+  std::ofstream out(options.http_port_file);
+  out << http_server_->port() << "\n";
+  out.close();
+  if (!out) return Fail(Code::kInvalid, "the port can't be written to {}", options.http_port_file);
+  return {};
+}
+
+void Running::StartElection(const ProcessOptions& options) {
+  if (!options.leader_elect) {
+    http_client_->loop().Post([this] { scheduler_->OnLeadership(true); });
+    return;
+  }
+  kube::ElectionOptions election;
+  election.ns = options.lease_namespace;
+  election.name = options.lease_name;
+  election.identity = Identity();
+  kube::ElectionCallbacks callbacks;
+  callbacks.on_started = [this](int64_t epoch) {
+    spdlog::info("leading, epoch {}", epoch);
+    scheduler_->OnLeadership(true);
+  };
+  callbacks.on_stopped = [this](const std::string& why) {
+    spdlog::warn("no longer leading: {}", why);
+    scheduler_->OnLeadership(false);
+  };
+  election_ = std::make_unique<kube::Election>(*client_, election, std::move(callbacks));
+  lease_.Use(election_.get());
+  election_->Start();
+}
+
+void Running::Stop() {
+  spdlog::info("stopping: writes under way are settled first");
+  OnLoop([&] { return scheduler_->Stop(), true; });
+  const MonoTime deadline = clock_.Mono() + std::chrono::seconds(8);
+  while (!OnLoop([&] { return scheduler_->Idle(); }) && clock_.Mono() < deadline)
+    cycles_.Pause(std::chrono::milliseconds(20));
+  if (election_) {
+    std::promise<void> released;
+    auto done = released.get_future();
+    election_->Release([&](Status status) {
+      if (!status) spdlog::warn("the lease is not given back: {}", status.error().message());
+      released.set_value();
+    });
+    done.wait_for(std::chrono::seconds(5));
+  }
+  cycles_.Stop();
+  http_client_->Shutdown(std::chrono::seconds(1));
+  http_server_->Stop();
+  spdlog::info("stopped");
+}
+
+}  // namespace
+
+int RunProcess(const ProcessOptions& options) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  // Blocked in every thread, taken by this one.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto running = Running::Start(options);
+  if (!running) {
+    spdlog::error("{}", running.error().message());
+    return running.error().code() == Code::kInvalid ? 2 : 1;
+  }
+  int taken = 0;
+  sigwait(&signals, &taken);
+  (*running)->Stop();
+  return 0;
+}
+
+}  // namespace sky::scheduler
