@@ -110,10 +110,10 @@ struct Process {
 
 class Cluster {
  public:
-  Cluster(uint64_t seed, int processes) : rng(seed) {
+  Cluster(uint64_t seed, int count) : rng(seed) {
     spdlog::set_level(spdlog::level::off);  // thousands of lost leases
-    for (int i = 0; i < processes; ++i)
-      this->processes.push_back(std::make_unique<Process>(loop, server, rng, i));
+    for (int i = 0; i < count; ++i)
+      processes.push_back(std::make_unique<Process>(loop, server, rng, i));
   }
 
   void Run(Duration time) {
