@@ -3,6 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
+
+#include "cli/demo.h"
 #include "cli/lab_up.h"
 
 namespace sky::cli {
@@ -34,6 +37,8 @@ int RunSkyctl(int argc, char** argv) {
   CLI::App* lab = app.add_subcommand("lab", "the embedded cluster");
   lab->require_subcommand(1);
   AddLabUp(*lab, exit_code);
+  app.add_subcommand("demo", "the worked example on an embedded cluster of its own")
+      ->callback([&exit_code] { exit_code = RunDemo(stdout); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -3,10 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actions/actions.h"
 #include "lab/crds.h"
 #include "lab/document.h"
-#include "plugins/all_plugins.h"
+#include "scheduler/known.h"
 
 namespace sky::lab {
 
@@ -34,10 +33,7 @@ void Simulation::Process::Note(const cache::ClusterWriter::EventNote& note) {
 }
 
 void Simulation::StartScheduler() {
-  framework::Registry registry;
-  plugins::AddAllPlugins(registry);
-  actions::AddAllActions(registry);
-  auto engine = framework::Engine::Make(registry, options_.config);
+  auto engine = framework::Engine::Make(scheduler::AllKnown(), options_.config);
   SKY_CHECK(engine.has_value(), "{}", engine.error().message());
   process_ = std::make_unique<Process>();
   process_->events = &events;

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "actions/actions.h"
 #include "lab/simulation.h"
-#include "plugins/all_plugins.h"
+#include "scheduler/known.h"
 
 namespace sky::lab {
 namespace {
 
 using namespace std::chrono_literals;
 
-framework::Config Defaults() {
-  framework::Registry registry;
-  plugins::AddAllPlugins(registry);
-  actions::AddAllActions(registry);
-  return framework::DefaultConfig(registry.Known());
-}
+framework::Config Defaults() { return framework::DefaultConfig(scheduler::AllKnown().Known()); }
 
 std::string NodeJson(int i) {
   return fmt::format(R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"n{0}"}},

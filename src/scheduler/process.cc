@@ -12,14 +12,13 @@
 #include <sstream>
 #include <thread>
 
-#include "actions/actions.h"
 #include "kube/election.h"
 #include "kube/events.h"
 #include "kube/http.h"
 #include "kube/kubeconfig.h"
-#include "plugins/all_plugins.h"
 #include "scheduler/cycle_thread.h"
 #include "scheduler/feeds.h"
+#include "scheduler/known.h"
 #include "scheduler/kube_writer.h"
 #include "scheduler/metrics.h"
 #include "server/http_server.h"
@@ -74,13 +73,6 @@ class Recorder final : public EventSink {
 };
 
 }  // namespace
-
-framework::Registry AllKnown() {
-  framework::Registry registry;
-  plugins::AddAllPlugins(registry);
-  actions::AddAllActions(registry);
-  return registry;
-}
 
 Result<framework::Config> ReadConfig(const std::string& file, const framework::Registry& registry) {
   if (file.empty()) return framework::DefaultConfig(registry.Known());

@@ -21,9 +21,6 @@ struct ProcessOptions {
 // The configuration of a file (all defaults without one), with its warnings logged.
 Result<framework::Config> ReadConfig(const std::string& file, const framework::Registry& registry);
 
-// Everything this build knows.
-framework::Registry AllKnown();
-
 // Runs until SIGTERM or SIGINT. The process's exit code.
 int RunProcess(const ProcessOptions& options);
 
