@@ -428,6 +428,29 @@ TEST_F(HttpTest, ACallThatWaitsToRepeatIsToldOfTheShutdown) {
   EXPECT_EQ(answer.get_future().get().error().code(), Code::kCancelled);
 }
 
+TEST_F(HttpTest, AProxyGetsWhatIsForAServerBehindIt) {
+  LoopbackServer proxy(Ok);
+  Access access;
+  access.server = "http://10.255.255.1:8080";
+  access.proxy_url = proxy.url();
+  access.origin = "a test";
+  access.token.text = "secret";
+  auto client = HttpClient::Create(access, clock_);
+  ASSERT_TRUE(client);
+  EXPECT_TRUE(Fetch(**client, Get("/version")));
+  EXPECT_EQ(proxy.seen().at(0).target, "http://10.255.255.1:8080/version");
+  EXPECT_FALSE(proxy.seen().at(0).Has("secret")) << "a token never leaves the machine in the clear";
+}
+
+TEST_F(HttpTest, CallsWithoutAnObjectCanBeWaitedForToo) {
+  LoopbackServer server(Ok);
+  auto http = Connect(server.url());
+  Client client(*http);
+  const Status bound =
+      Await<void>([&](auto done) { client.Bind({"ns", "p", "u"}, "n1", {}, {}, std::move(done)); });
+  EXPECT_TRUE(bound) << bound.error().message();
+}
+
 TEST_F(HttpTest, AServerThatIsNoUrlIsRefusedAtTheStart) {
   for (const char* url : {"", "10.0.0.1:6443", "ftp://x", "https://"}) {
     Access access;

@@ -214,6 +214,7 @@ void Reflector::OnStreamEnd(Result<Response> end) {
     status.retry_after = std::max(status.retry_after, end->retry_after);
     return OnRefusal(status);
   }
+  if (!end && end.error().code() == Code::kCancelled) return Stop();  // the client was shut down
   if (end || !stream_silent_) return OnEndOfStream();  // cut or complete: the same to a watch
   Note(end.error().message());
   if (mode_ == Mode::kWatch) return Wait(end.error().retry_after(), &Reflector::Watch);
