@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server-side apply: who owns what, what conflicts, what goes.
-#include "lab/api_test_cluster.h"
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
 #include "lab/field_set.h"
 #include "lab/managed_fields.h"
+#include "lab/test_cluster.h"
 
 namespace sky::lab {
 namespace {
@@ -19,7 +23,7 @@ Reply ApplyAs(TestCluster& c, const std::string& manager, const std::string& pat
 
 Texts OwnersOf(const Json& object, std::string_view path) {
   Texts owners;
-  for (const Manager& manager : ReadManagers(object))
+  for (const FieldOwner& manager : ReadOwners(object))
     for (const std::string& owned : manager.fields.Paths())
       if (owned == path) owners.push_back(manager.name + "/" + manager.operation);
   return owners;
@@ -143,7 +147,7 @@ TEST(ManagedFields, TellWhoUpdatedWhat) {
   EXPECT_EQ(OwnersOf(quota, ".spec.request.nvidia.com/gpu"), Texts{"maker/Update"});
   quota =
       editor.Patch(Type::kMerge, kQuotas + "/q/status", J(R"({"status":{"nodeName":"n"}})")).json();
-  const std::vector<Manager> managers = ReadManagers(quota);
+  const std::vector<FieldOwner> managers = ReadOwners(quota);
   ASSERT_EQ(managers.size(), 3u);
   EXPECT_EQ(managers[2].subresource, "status");
   // Applying against an update conflicts like against an apply.

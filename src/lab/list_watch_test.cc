@@ -4,8 +4,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
-#include "lab/api_test_cluster.h"
+#include "lab/test_cluster.h"
 
 namespace sky::lab {
 namespace {

@@ -33,7 +33,7 @@ FieldSet Reachable(const Call& call, const FieldSet& fields) {
   return call.resource->custom ? out.Without("metadata") : out;
 }
 
-Manager Caller(const Call& call, std::string operation, WallTime now) {
+FieldOwner Caller(const Call& call, std::string operation, WallTime now) {
   return {call.manager,
           std::move(operation),
           call.resource->ApiVersion(),
@@ -123,29 +123,28 @@ Failure OwnedByOthers(const Call& call, const std::vector<Cause>& causes) {
 
 }  // namespace
 
-std::vector<Manager> ReadManagers(const Json& document) {
-  std::vector<Manager> out;
+std::vector<FieldOwner> ReadOwners(const Json& document) {
+  std::vector<FieldOwner> out;
   const Json* list = Find(document, {"metadata", "managedFields"});
   if (list == nullptr || !list->is_array()) return out;
   for (const Json& entry : *list) {
-    Manager manager{TextAt(entry, {"manager"}),    TextAt(entry, {"operation"}),
-                    TextAt(entry, {"apiVersion"}), TextAt(entry, {"subresource"}),
-                    TextAt(entry, {"time"}),       {}};
-    if (const Json* fields = Find(entry, {"fieldsV1"}))
-      manager.fields = FieldSet::FromJson(*fields);
-    out.push_back(std::move(manager));
+    FieldOwner owner{TextAt(entry, {"manager"}),    TextAt(entry, {"operation"}),
+                     TextAt(entry, {"apiVersion"}), TextAt(entry, {"subresource"}),
+                     TextAt(entry, {"time"}),       {}};
+    if (const Json* fields = Find(entry, {"fieldsV1"})) owner.fields = FieldSet::FromJson(*fields);
+    out.push_back(std::move(owner));
   }
   return out;
 }
 
-void WriteManagers(const std::vector<Manager>& managers, Json& document) {
+void WriteOwners(const std::vector<FieldOwner>& owners, Json& document) {
   Json list = Json::array();
-  for (const Manager& manager : managers) {
-    if (manager.fields.empty()) continue;
-    Json entry = {{"manager", manager.name},           {"operation", manager.operation},
-                  {"apiVersion", manager.api_version}, {"time", manager.time},
-                  {"fieldsType", "FieldsV1"},          {"fieldsV1", manager.fields.ToJson()}};
-    if (!manager.subresource.empty()) entry["subresource"] = manager.subresource;
+  for (const FieldOwner& owner : owners) {
+    if (owner.fields.empty()) continue;
+    Json entry = {{"manager", owner.name},           {"operation", owner.operation},
+                  {"apiVersion", owner.api_version}, {"time", owner.time},
+                  {"fieldsType", "FieldsV1"},        {"fieldsV1", owner.fields.ToJson()}};
+    if (!owner.subresource.empty()) entry["subresource"] = owner.subresource;
     list.push_back(std::move(entry));
   }
   if (list.empty())
@@ -159,30 +158,30 @@ void TrackUpdate(const Call& call, const Json* old, WallTime now, Json& document
   const Json before = old == nullptr ? Json::object() : Ownable(*old), after = Ownable(document);
   const FieldSet::Difference changed = FieldSet::Compare(&before, &after, type);
   const FieldSet taken = changed.added.Union(changed.modified);
-  // A client may rewrite the managers itself, as kubectl does when it moves to server-side apply;
+  // A client may rewrite the owners itself, as kubectl does when it moves to server-side apply;
   // one that doesn't send them keeps them.
   const bool sent = Find(document, {"metadata", "managedFields"}) != nullptr;
-  std::vector<Manager> managers;
-  if (old != nullptr) managers = ReadManagers(sent ? document : *old);
-  Manager caller = Caller(call, "Update", now);
+  std::vector<FieldOwner> owners;
+  if (old != nullptr) owners = ReadOwners(sent ? document : *old);
+  FieldOwner caller = Caller(call, "Update", now);
   bool found = false;
-  for (Manager& manager : managers) {
-    manager.fields = manager.fields.Minus(taken).Minus(changed.removed);
-    if (!manager.SameAs(caller)) continue;
+  for (FieldOwner& owner : owners) {
+    owner.fields = owner.fields.Minus(taken).Minus(changed.removed);
+    if (!owner.SameAs(caller)) continue;
     found = true;
-    manager.fields = manager.fields.Union(taken);
-    if (!taken.empty()) manager.time = caller.time;
+    owner.fields = owner.fields.Union(taken);
+    if (!taken.empty()) owner.time = caller.time;
   }
   caller.fields = taken;
-  if (!found && !taken.empty()) managers.push_back(std::move(caller));
-  WriteManagers(managers, document);
+  if (!found && !taken.empty()) owners.push_back(std::move(caller));
+  WriteOwners(owners, document);
 }
 
 Answered<Json> Apply(const Call& call, const Json* live, Json config, WallTime now) {
   const MergeType type = MergeType::ForApply(*call.resource);
   const FieldSet wanted = Reachable(call, FieldSet::Of(Ownable(config), type));
-  std::vector<Manager> managers = live == nullptr ? std::vector<Manager>() : ReadManagers(*live);
-  Manager caller = Caller(call, "Apply", now);
+  std::vector<FieldOwner> owners = live == nullptr ? std::vector<FieldOwner>() : ReadOwners(*live);
+  FieldOwner caller = Caller(call, "Apply", now);
   caller.fields = wanted;
   Json merged = MergeInto(live, config, type);
 
@@ -191,27 +190,27 @@ Answered<Json> Apply(const Call& call, const Json* live, Json config, WallTime n
   const FieldSet touched = Reachable(call, changed.added.Union(changed.modified));
   FieldSet last, others;
   std::vector<Cause> conflicts;
-  for (Manager& manager : managers) {
-    if (manager.SameAs(caller)) {
-      last = manager.fields;
+  for (FieldOwner& owner : owners) {
+    if (owner.SameAs(caller)) {
+      last = owner.fields;
       continue;
     }
-    const FieldSet contested = manager.fields.Intersection(touched);
+    const FieldSet contested = owner.fields.Intersection(touched);
     for (const std::string& path : contested.Paths())
       conflicts.push_back(
           {"FieldManagerConflict",
-           fmt::format("conflict with \"{}\" using {}", manager.name, manager.api_version), path});
-    manager.fields = manager.fields.Minus(contested);
-    others = others.Union(manager.fields);
+           fmt::format("conflict with \"{}\" using {}", owner.name, owner.api_version), path});
+    owner.fields = owner.fields.Minus(contested);
+    others = others.Union(owner.fields);
   }
   if (!conflicts.empty() && !call.force) return std::unexpected(OwnedByOthers(call, conflicts));
 
-  // What this manager applied before and doesn't any more goes, unless somebody else owns it.
+  // What this owner applied before and doesn't any more goes, unless somebody else owns it.
   const FieldSet dropped = last.Minus(wanted).Minus(others);
   if (!dropped.empty()) RemoveFields(merged, dropped, wanted.Union(others), type);
-  std::erase_if(managers, [&](const Manager& manager) { return manager.SameAs(caller); });
-  managers.push_back(std::move(caller));
-  WriteManagers(managers, merged);
+  std::erase_if(owners, [&](const FieldOwner& owner) { return owner.SameAs(caller); });
+  owners.push_back(std::move(caller));
+  WriteOwners(owners, merged);
   return merged;
 }
 

@@ -11,18 +11,18 @@
 
 namespace sky::lab {
 
-struct Manager {
+struct FieldOwner {
   std::string name, operation, api_version, subresource, time;  // operation: Apply or Update
   FieldSet fields;
-  bool SameAs(const Manager& other) const {
+  bool SameAs(const FieldOwner& other) const {
     return name == other.name && operation == other.operation && api_version == other.api_version &&
            subresource == other.subresource;
   }
 };
 
-std::vector<Manager> ReadManagers(const Json& document);
+std::vector<FieldOwner> ReadOwners(const Json& document);
 // None at all removes the member.
-void WriteManagers(const std::vector<Manager>& managers, Json& document);
+void WriteOwners(const std::vector<FieldOwner>& owners, Json& document);
 
 // After a create, an update or one of the other patches: what changed from `old` (null for a
 // create) to `document` belongs to the caller, and to nobody else any more.

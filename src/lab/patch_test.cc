@@ -2,7 +2,11 @@
 // JSON patch, merge patch and strategic merge, on their own and through the server.
 #include "lab/patch.h"
 
-#include "lab/api_test_cluster.h"
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/test_cluster.h"
 
 namespace sky::lab {
 namespace {

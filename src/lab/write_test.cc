@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Create, update, delete: the rules between a request and the store.
-#include "lab/api_test_cluster.h"
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/test_cluster.h"
 
 namespace sky::lab {
 namespace {
