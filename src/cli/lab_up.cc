@@ -14,6 +14,7 @@
 #include "lab/api_server.h"
 #include "lab/crds.h"
 #include "lab/front.h"
+#include "lab/local_kubelets.h"
 #include "lab/objects.h"
 #include "server/http_server.h"
 
@@ -70,47 +71,79 @@ sigset_t StopSignals() {
   return signals;
 }
 
-// Ticks as long as the server runs.
-void KeepTicking(server::HttpServer& http, lab::ApiServer& api) {
-  http.RunAfter(kTick, [&] {
-    api.Tick();
-    KeepTicking(http, api);
-  });
-}
+// The embedded cluster with its kubelets, beating as long as the server runs.
+class Cluster {
+ public:
+  Cluster(const LabUpOptions& options, const Clock& clock)
+      : api_(ApiOptions(options, clock), clock, lab::EmbeddedKinds()),
+        front_(
+            api_, clock,
+            [this](Duration wait, std::function<void()> task) {
+              http_->RunAfter(wait, std::move(task));
+            },
+            [](int code) { std::_Exit(code); }) {
+    if (options.kubelets) kubelets_.emplace(api_, clock, lab::KubeletOptions{});
+  }
+
+  lab::ApiServer& api() { return api_; }
+  lab::Front& front() { return front_; }
+
+  Status Listen(uint16_t port) {
+    server::HttpServerOptions options;
+    options.address = fmt::format("127.0.0.1:{}", port);
+    http_ = TRY(server::HttpServer::Start(
+        options, [this](server::Request request, std::shared_ptr<server::Responder> responder) {
+          front_.Serve(std::move(request), std::move(responder));
+        }));
+    Beat();
+    return {};
+  }
+  std::string address() const { return http_->address(); }
+  void Stop() {
+    api_.CloseWatches();
+    http_->Stop();
+  }
+
+ private:
+  static lab::ApiServerOptions ApiOptions(const LabUpOptions& options, const Clock& clock) {
+    lab::ApiServerOptions out;
+    // uids must differ from one run to the next; nothing else hangs on the seed.
+    out.seed = static_cast<uint64_t>(clock.Wall().time_since_epoch().count());
+    out.garbage_collector = options.garbage_collector;
+    out.disruption_controller = options.kubelets;
+    return out;
+  }
+  void Beat() {
+    if (kubelets_) kubelets_->Step();
+    api_.Tick();
+    http_->RunAfter(kTick, [this] { Beat(); });
+  }
+
+  lab::ApiServer api_;
+  lab::Front front_;
+  std::optional<lab::LocalKubelets> kubelets_;
+  std::unique_ptr<server::HttpServer> http_;  // the first to die
+};
 
 Status Serve(const LabUpOptions& options, const sigset_t& signals) {
   TRY(CheckMayWrite(options.kubeconfig));
   const SystemClock clock;
-  lab::ApiServerOptions api_options;
-  // uids must differ from one run to the next; nothing else hangs on the seed.
-  api_options.seed = static_cast<uint64_t>(clock.Wall().time_since_epoch().count());
-  api_options.garbage_collector = options.garbage_collector;
-  api_options.disruption_controller = options.kubelets;
-  const auto api = std::make_unique<lab::ApiServer>(api_options, clock, lab::EmbeddedKinds());
+  Cluster cluster(options, clock);
   for (const std::string& path : options.objects) {
     const std::string text = TRY(ReadFile(path));
-    TRY(lab::CreateObjects(*api, text), "{}", path);
+    TRY(lab::CreateObjects(cluster.api(), text), "{}", path);
   }
-
-  server::HttpServer* running = nullptr;
-  lab::Front front(*api, clock, [&](Duration wait, std::function<void()> task) {
-    running->RunAfter(wait, std::move(task));
-  });
-  server::HttpServerOptions http_options;
-  http_options.address = fmt::format("127.0.0.1:{}", options.port);
-  const auto http = TRY(server::HttpServer::Start(
-      http_options, [&](server::Request request, std::shared_ptr<server::Responder> responder) {
-        front.Serve(std::move(request), std::move(responder));
-      }));
-  running = http.get();
-  KeepTicking(*http, *api);
-  TRY(WriteKubeconfig(options.kubeconfig, http->address()));
+  if (!options.faults.empty()) {
+    const std::string text = TRY(ReadFile(options.faults));
+    TRY(cluster.front().faults().Add(text), "{}", options.faults);
+  }
+  TRY(cluster.Listen(options.port));
+  TRY(WriteKubeconfig(options.kubeconfig, cluster.address()));
   std::puts("ready");
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
-  api->CloseWatches();
-  http->Stop();
+  cluster.Stop();
   return {};
 }
 

@@ -26,7 +26,8 @@ ApiServer::ApiServer(ApiServerOptions options, const Clock& clock, const CustomK
       resources_(kinds, store_),
       reader_(store_, clock),
       writer_(store_, resources_, clock, rng_),
-      pods_(store_, resources_, clock, writer_) {
+      pods_(store_, resources_, clock, writer_),
+      collector_(store_, resources_, clock, writer_) {
   Populate(kinds);
 }
 
@@ -131,9 +132,10 @@ void ApiServer::DropClosedWatches() {
 
 void ApiServer::Tick() {
   const std::lock_guard lock(mutex_);
-  if (options_.disruption_controller && controllers_ran_at_ != store_.revision()) {
+  if (options_.garbage_collector) collector_.Run();
+  if (options_.disruption_controller && counted_at_ != store_.revision()) {
     pods_.CountBudgets();
-    controllers_ran_at_ = store_.revision();
+    counted_at_ = store_.revision();
   }
   for (const auto& [id, watch] : watches_) watch->Tick();
   DropClosedWatches();

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/rng.h"
+#include "lab/collector.h"
 #include "lab/pods.h"
 #include "lab/reader.h"
 #include "lab/resources.h"
@@ -82,9 +83,10 @@ class ApiServer {
   Reader reader_;
   Writer writer_;
   Pods pods_;
+  Collector collector_;
   std::map<WatchId, std::unique_ptr<Watch>> watches_;
   WatchId next_watch_ = 1;
-  Revision controllers_ran_at_ = 0;
+  Revision counted_at_ = 0;  // the budgets
 };
 
 }  // namespace sky::lab

@@ -24,7 +24,7 @@ Done AdmitToNamespace(const Call& call, const Surroundings& around) {
   const Resource& namespaces = *around.resources.Get("", "v1", "namespaces");
   const ObjectPtr found = around.store.Get(namespaces.stored_as, "", call.ns);
   if (found == nullptr) return std::unexpected(NotFound({"", "namespaces", "Namespace", call.ns}));
-  if (Find(*ParseJson(found->text), {"metadata", "deletionTimestamp"}) == nullptr) return {};
+  if (!found->deleting) return {};
   Failure failure =
       Forbidden(call.about(),
                 fmt::format("namespace \"{}\" is being deleted and takes nothing new", call.ns));

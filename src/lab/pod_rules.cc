@@ -68,8 +68,8 @@ Done ResolvePriority(const Surroundings& around, Json& pod) {
                                        "no PriorityClass with name " + wanted + " was found"));
     take(*ParseJson(stored->text));
   } else {
-    const auto all = around.store.List(classes.stored_as, "", around.store.revision());
-    for (const ObjectPtr& stored : *all) {
+    const auto all = around.store.ListNow(classes.stored_as, "");
+    for (const ObjectPtr& stored : all) {
       const Json document = *ParseJson(stored->text);
       if (!BoolAt(document, {"globalDefault"})) continue;
       name = stored->name;

@@ -135,9 +135,9 @@ Answered<server::Response> Pods::Bind(const Call& call) {
 
 Answered<ObjectPtr> Pods::BudgetOf(const Call& call, const Object& pod) const {
   const Resource& budgets = *resources_.Get("policy", "v1", "poddisruptionbudgets");
-  const auto listed = store_.List(budgets.stored_as, call.ns, store_.revision());
+  const auto listed = store_.ListNow(budgets.stored_as, call.ns);
   ObjectPtr found;
-  for (const ObjectPtr& budget : *listed) {
+  for (const ObjectPtr& budget : listed) {
     if (!Selects(*budget, pod)) continue;
     if (found != nullptr)
       return std::unexpected(InternalError("more than one disruption budget selects this pod"));
@@ -214,8 +214,8 @@ Answered<server::Response> Pods::Evict(const Call& call) {
 
 void Pods::CountBudgets() {
   const Resource& budgets = *resources_.Get("policy", "v1", "poddisruptionbudgets");
-  const auto listed = store_.List(budgets.stored_as, "", store_.revision());
-  for (const ObjectPtr& budget : *listed) CountBudget(budgets, *budget);
+  const auto listed = store_.ListNow(budgets.stored_as, "");
+  for (const ObjectPtr& budget : listed) CountBudget(budgets, *budget);
 }
 
 void Pods::CountBudget(const Resource& budgets, const Object& budget) {
@@ -223,8 +223,8 @@ void Pods::CountBudget(const Resource& budgets, const Object& budget) {
   Json document = Parsed(budget);
   int64_t expected = 0, healthy = 0;
   Json leaving = Json::object();
-  const auto listed = store_.List(pods.stored_as, budget.ns, store_.revision());
-  for (const ObjectPtr& stored : *listed) {
+  const auto listed = store_.ListNow(pods.stored_as, budget.ns);
+  for (const ObjectPtr& stored : listed) {
     if (!Selects(budget, *stored)) continue;
     const Json pod = Parsed(*stored);
     if (IsTerminal(pod)) continue;

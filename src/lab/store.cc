@@ -30,6 +30,10 @@ ObjectPtr Store::Stamp(const KindState& state, Json& document) {
   object->fields = state.fields ? state.fields(document) : api::StringMap();
   object->fields["metadata.name"] = object->name;
   object->fields["metadata.namespace"] = object->ns;
+  object->deleting = Find(document, {"metadata", "deletionTimestamp"}) != nullptr;
+  if (const Json* owners = Find(document, {"metadata", "ownerReferences"});
+      owners != nullptr && owners->is_array())
+    for (const Json& owner : *owners) object->owners.push_back(TextAt(owner, {"uid"}));
   object->text = Dump(document);
   return object;
 }
@@ -107,6 +111,10 @@ Result<std::vector<ObjectPtr>> Store::List(KindId kind, std::string_view ns, Rev
   }
   while (undone != before.end()) take_undone();
   return out;
+}
+
+std::vector<ObjectPtr> Store::ListNow(KindId kind, std::string_view ns) const {
+  return *List(kind, ns, revision_);
 }
 
 Result<std::vector<StoreEvent>> Store::EventsAfter(KindId kind, Revision from) const {

@@ -31,7 +31,9 @@ struct Object {
   Revision revision = 0;
   std::string text;  // the whole document
   api::StringMap labels;
-  api::StringMap fields;  // what a field selector may ask
+  api::StringMap fields;            // what a field selector may ask
+  std::vector<std::string> owners;  // uids of its owner references
+  bool deleting = false;            // has a deletionTimestamp
 };
 using ObjectPtr = std::shared_ptr<const Object>;
 
@@ -71,6 +73,8 @@ class Store {
   // All objects (of one namespace, unless `ns` is empty) by namespace and name, as they were at
   // revision `at`. kExpired when that is forgotten, kInvalid when it is still to come.
   Result<std::vector<ObjectPtr>> List(KindId kind, std::string_view ns, Revision at) const;
+  // The same now.
+  std::vector<ObjectPtr> ListNow(KindId kind, std::string_view ns) const;
   // Events later than `from`, oldest first; kExpired when some of them are forgotten.
   Result<std::vector<StoreEvent>> EventsAfter(KindId kind, Revision from) const;
   void Compact(Revision up_to);

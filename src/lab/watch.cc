@@ -86,8 +86,8 @@ Watch::~Watch() {
 void Watch::Begin() {
   const KindId kind = call_.resource->stored_as;
   if (options_.from_now) {
-    const auto present = store_.List(kind, selection_.ns(), store_.revision());
-    for (const ObjectPtr& object : *present)
+    const auto present = store_.ListNow(kind, selection_.ns());
+    for (const ObjectPtr& object : present)
       if (selection_.Matches(*object)) Send("ADDED", *object, object->revision);
     if (options_.initial_events) SendBookmark(true);
   } else {

@@ -121,9 +121,9 @@ Answered<server::Response> Writer::Delete(const Call& call) {
 Answered<server::Response> Writer::DeleteCollection(const Call& call) {
   const DeleteOptions options = TRY(ReadOptions(call));
   const Selection selection = TRY(Selection::Of(call));
-  const auto listed = store_.List(call.resource->stored_as, selection.ns(), store_.revision());
+  const auto listed = store_.ListNow(call.resource->stored_as, selection.ns());
   Json items = Json::array();
-  for (const ObjectPtr& object : *listed) {
+  for (const ObjectPtr& object : listed) {
     if (!selection.Matches(*object)) continue;
     Call one = call;
     one.ns = object->ns, one.name = object->name;
@@ -143,12 +143,11 @@ void Writer::SweepNamespace(const std::string& ns) {
   if (ns.empty()) return;
   const Resource& namespaces = *resources_.Get("", "v1", "namespaces");
   const ObjectPtr stored = store_.Get(namespaces.stored_as, "", ns);
-  if (stored == nullptr || Find(Parsed(stored), {"metadata", "deletionTimestamp"}) == nullptr ||
+  if (stored == nullptr || !stored->deleting ||
       !TextsAt(Parsed(stored), {"metadata", "finalizers"}).empty())
     return;
   for (const Resource& resource : resources_.all())
-    if (resource.namespaced && !store_.List(resource.stored_as, ns, store_.revision())->empty())
-      return;
+    if (resource.namespaced && !store_.ListNow(resource.stored_as, ns).empty()) return;
   store_.Delete(namespaces.stored_as, "", ns);
 }
 
