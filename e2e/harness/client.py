@@ -73,6 +73,16 @@ class Api:
             raise Failed(f"{method} {path}: {status} {answer}")
         return answer
 
+    def watch(self, path):
+        """The events of a watch that ends by itself (timeoutSeconds), oldest first."""
+        headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {self.token()}"} if self.token() else {})
+        self.connection.request("GET", path, headers=headers)
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        if answer.status != 200:
+            raise Failed(f"GET {path}: {answer.status} {text}")
+        return [json.loads(line) for line in text.splitlines() if line]
+
     def get(self, path):
         return self.must("GET", path)
 

@@ -36,7 +36,8 @@ ApiServer::~ApiServer() = default;
 // What stands in every cluster before anybody writes.
 void ApiServer::Populate(const CustomKinds& kinds) {
   InProcess client(*this, "sky-lab/" SKY_VERSION);
-  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease",
+                           "sky-system"})  // where our own programs keep their leases
     client.Post("/api/v1/namespaces", Named("v1", "Namespace", name));
   for (const auto& [name, value] : {std::pair("system-cluster-critical", 2'000'000'000),
                                     std::pair("system-node-critical", 2'000'001'000)}) {

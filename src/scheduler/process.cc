@@ -211,7 +211,7 @@ void Running::StartElection(const ProcessOptions& options) {
 
 void Running::Stop() {
   spdlog::info("stopping: writes under way are settled first");
-  OnLoop([&] { return scheduler_->Stop(), true; });
+  OnLoop([&] { return scheduler_->Stop(), feeds_->Stop(), true; });
   const MonoTime deadline = clock_.Mono() + std::chrono::seconds(8);
   while (!OnLoop([&] { return scheduler_->Idle(); }) && clock_.Mono() < deadline)
     cycles_.Pause(std::chrono::milliseconds(20));

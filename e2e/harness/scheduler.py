@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sky-scheduler as a process beside a cluster, under the rights of its own account."""
+import os
+
+from harness.processes import Process
+from harness.real import ROOT
+
+ACCOUNT = "sky-scheduler"
+
+
+class Scheduler:
+    started = 0  # of this run: each has a log of its own
+
+    def __init__(self, cluster, config="", flags=()):
+        Scheduler.started += 1
+        name = f"sky-scheduler-{Scheduler.started}"
+        self.port_file = os.path.join(cluster.folder, f"{name}.port")
+        if os.path.exists(self.port_file):
+            os.remove(self.port_file)
+        command = [os.path.join(ROOT, "build", "bin", "sky-scheduler"), "--kubeconfig", cluster.kubeconfig(ACCOUNT),
+                   "--http-port-file", self.port_file, *flags]
+        if config:
+            path = os.path.join(cluster.folder, f"{name}.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(config)
+            command += ["--config", path]
+        self.process = Process(name, command, os.path.join(cluster.folder, f"{name}.log"))
+
+    def leads(self):
+        return "leading, epoch" in self.process.tail(200)
+
+    def stop(self):
+        return self.process.stop()
+
+    def kill(self):
+        return self.process.kill()
