@@ -153,9 +153,11 @@ TEST_F(HttpTest, AnAnswerThatStopsHalfWayIsUnknown) {
   EXPECT_EQ(Fetch(*client, Get("/")).error().code(), Code::kUnknownOutcome);
 }
 
-TEST_F(HttpTest, TheTimeoutBoundsTheWaitAndGoesOut) {
+TEST_F(HttpTest, TheTimeoutBoundsTheWaitAndGoesOutAndClosesTheConnection) {
+  std::promise<void> closed;
   LoopbackServer server([&](const Seen&, Conn& conn) {
     conn.WaitForClose();
+    closed.set_value();
     return false;
   });
   auto client = Connect(server.url());
@@ -167,6 +169,7 @@ TEST_F(HttpTest, TheTimeoutBoundsTheWaitAndGoesOut) {
   const std::string target = server.seen().at(0).target;
   ASSERT_TRUE(target.starts_with("/?timeout=") && target.ends_with("ms")) << target;
   EXPECT_LE(std::stoi(target.substr(10)), 200);
+  EXPECT_EQ(closed.get_future().wait_for(10s), std::future_status::ready);
   request.timeout = 0s;
   EXPECT_EQ(Fetch(*client, request).error().code(), Code::kCancelled);
   EXPECT_EQ(server.seen().size(), 1u);
