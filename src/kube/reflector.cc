@@ -16,6 +16,12 @@ constexpr int kSilentStreamsToRelist = 2;
 // together.
 constexpr uint64_t kWatchSeconds = 300;
 
+// Of one process's reflectors each has its own jitter.
+uint64_t SeedOf(uint64_t seed, const api::Kind& kind) {
+  for (const char c : kind.plural) seed = seed * 31 + static_cast<unsigned char>(c);
+  return seed;
+}
+
 bool IsExpired(const ApiStatus& status) { return CodeOf(status) == Code::kExpired; }
 
 // Refusals that say nothing against the resourceVersion.
@@ -32,8 +38,8 @@ Reflector::Reflector(RawClient& client, const api::Kind& kind, ReflectorOptions 
       kind_(kind),
       options_(std::move(options)),
       sink_(sink),
-      backoff_(options_.seed),
-      rng_(options_.seed ^ 0x9e3779b97f4a7c15u),
+      backoff_(SeedOf(options_.seed, kind)),
+      rng_(SeedOf(options_.seed, kind) + 1),
       streaming_ok_(options_.streaming_list) {}
 
 Reflector::~Reflector() { Stop(); }
