@@ -17,11 +17,11 @@ Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options
   api.seed = simulation->options_.seed;
   api.garbage_collector = simulation->options_.garbage_collector;
   simulation->api_ = std::make_unique<ApiServer>(api, simulation->clock_, EmbeddedKinds());
+  kube::ManualLoop& loop = simulation->loop_;
   simulation->front_ = std::make_unique<Front>(
       *simulation->api_, simulation->clock_,
-      [loop = &simulation->loop_](Duration wait, std::function<void()> task) {
-        loop->RunAfter(wait, std::move(task));
-      });
+      [&loop](Duration wait, std::function<void()> task) { loop.RunAfter(wait, std::move(task)); },
+      [](int code) { SKY_CHECK(false, "a fault ends the process with {}: there is none here", code); });
   return simulation;
 }
 
