@@ -92,7 +92,7 @@ class Demo {
     for (int i = 0; i < kWorkers; ++i) {
       const auto pod = lab_.Get<api::Pod>("default", fmt::format("worker-{}", i));
       const auto quota = lab_.Get<api::Quota>("", fmt::format("q-train-{}", i));
-      if (!pod || pod->spec.node_name.empty() || !quota || quota->status.node_name.empty())
+      if (!pod || pod->status.phase != "Running" || !quota || quota->status.node_name.empty())
         return false;
     }
     return true;
@@ -127,8 +127,9 @@ class Demo {
   void ShowPlaces() {
     std::map<std::string, std::vector<std::string>> by_node;
     for (const api::Pod& pod : lab_.List<api::Pod>())
-      by_node[pod.spec.node_name].push_back(fmt::format(
-          "{} (through {})", pod.metadata.name, pod.metadata.Annotation(api::key::kQuotaName)));
+      by_node[pod.spec.node_name].push_back(
+          fmt::format("{} {} (through {})", pod.metadata.name, pod.status.phase,
+                      pod.metadata.Annotation(api::key::kQuotaName)));
     Line("\nwhere they landed");
     for (const char* leaf : {"S1", "S2"}) {
       Line(fmt::format("  roce#{}", leaf));

@@ -21,7 +21,12 @@ Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options
   simulation->front_ = std::make_unique<Front>(
       *simulation->api_, simulation->clock_,
       [&loop](Duration wait, std::function<void()> task) { loop.RunAfter(wait, std::move(task)); },
-      [](int code) { SKY_CHECK(false, "a fault ends the process with {}: there is none here", code); });
+      [](int code) {
+        SKY_CHECK(false, "a fault ends the process with {}: there is none here", code);
+      });
+  if (simulation->options_.kubelets)
+    simulation->kubelets_ =
+        std::make_unique<LocalKubelets>(*simulation->api_, simulation->clock_, KubeletOptions{});
   return simulation;
 }
 
@@ -115,26 +120,29 @@ template std::vector<api::Queue> Simulation::List();
 template std::vector<api::PodGroup> Simulation::List();
 template std::vector<api::Placement> Simulation::List();
 
-void Simulation::Settle() { loop_.RunReady(); }
+void Simulation::Settle() { Work(); }
 
-void Simulation::TickApi() {
+void Simulation::Work() {
   api_->Tick();
-  loop_.RunReady();
+  do loop_.RunReady();
+  while (kubelets_ && kubelets_->Step());
 }
 
 void Simulation::Advance(Duration by) {
   const MonoTime end = clock_.Mono() + by;
-  loop_.RunReady();
+  Work();
   while (true) {
-    MonoTime next = end;
+    MonoTime next = std::min(end, api_->next_due());
     if (const auto due = loop_.NextDue()) next = std::min(next, *due);
-    next = std::min(next, api_->next_due());
+    if (kubelets_) next = std::min(next, kubelets_->next_due());
     if (next >= end) break;
-    clock_.Advance(std::max(Duration::zero(), next - clock_.Mono()));
-    TickApi();
+    // Something may be due that can't be done yet (an effect that isn't seen): time goes on all the
+    // same.
+    clock_.Advance(std::max<Duration>(next - clock_.Mono(), std::chrono::microseconds(1)));
+    Work();
   }
   clock_.Advance(std::max(Duration::zero(), end - clock_.Mono()));
-  TickApi();
+  Work();
 }
 
 }  // namespace sky::lab

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "kube/client.h"
 #include "lab/api_server.h"
+#include "lab/local_kubelets.h"
 #include "lab/process_transport.h"
 #include "scheduler/feeds.h"
 #include "scheduler/kube_writer.h"
@@ -23,6 +24,7 @@ struct SimulationOptions {
   framework::Config config;
   uint64_t seed = 1;
   bool garbage_collector = false;
+  bool kubelets = true;  // bound pods start, end and are stopped; nodes beat
 };
 
 class Simulation {
@@ -45,6 +47,9 @@ class Simulation {
   }
   template <class T>
   std::vector<T> List();
+
+  // The machines; only with options.kubelets.
+  Kubelets& kubelets() { return kubelets_->kubelets(); }
 
   // --- time ---
   void Settle();  // everything that is due at this instant
@@ -76,13 +81,14 @@ class Simulation {
     std::vector<std::string>* events = nullptr;
     void Note(const cache::ClusterWriter::EventNote& note) override;
   };
-  void TickApi();
+  void Work();  // whatever is due now, until nothing is
 
   SimulationOptions options_;
   ManualClock clock_;
   kube::ManualLoop loop_;
   std::unique_ptr<ApiServer> api_;
   std::unique_ptr<Front> front_;
+  std::unique_ptr<LocalKubelets> kubelets_;
   std::unique_ptr<Process> process_;
 };
 

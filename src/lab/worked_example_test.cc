@@ -64,7 +64,6 @@ TEST(WorkedExample, FourWorkersLandUnderOneSwitchInRankOrder) {
     EXPECT_EQ(quota->status.allocated.at("nvidia.com/gpu").ToString(), "1");
   }
   EXPECT_EQ(lab.scheduler()->cache().Audit(), "");
-  for (const auto& event : lab.events) fmt::print("{}\n", event);
 }
 
 }  // namespace
