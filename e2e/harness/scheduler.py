@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """sky-scheduler as a process beside a cluster, under the rights of its own account."""
+import http.client
 import os
 
 from harness.processes import Process
@@ -28,6 +29,16 @@ class Scheduler:
 
     def leads(self):
         return "leading, epoch" in self.process.tail(200)
+
+    def ready(self):
+        """It has read everything and runs cycles."""
+        try:
+            with open(self.port_file, encoding="utf-8") as file:
+                connection = http.client.HTTPConnection("127.0.0.1", int(file.read()), timeout=5)
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, ValueError):
+            return False
 
     def stop(self):
         return self.process.stop()
