@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/demo.h"
+#include "cli/lab_run.h"
 #include "cli/lab_up.h"
 
 namespace sky::cli {
@@ -27,6 +28,14 @@ void AddLabUp(CLI::App& lab, int& exit_code) {
   });
 }
 
+void AddLabRun(CLI::App& lab, int& exit_code) {
+  auto script = std::make_shared<std::string>();
+  CLI::App* run = lab.add_subcommand("run", "run a scenario script and print what it shows");
+  run->add_option("FILE", *script, "a script such as tests/scenarios/worked-example.scn")
+      ->required();
+  run->callback([script, &exit_code] { exit_code = RunLabRun(*script); });
+}
+
 }  // namespace
 
 int RunSkyctl(int argc, char** argv) {
@@ -39,6 +48,7 @@ int RunSkyctl(int argc, char** argv) {
   AddLabUp(*lab, exit_code);
   app.add_subcommand("demo", "the worked example on an embedded cluster of its own")
       ->callback([&exit_code] { exit_code = RunDemo(stdout); });
+  AddLabRun(*lab, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

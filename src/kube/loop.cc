@@ -26,17 +26,21 @@ Task TimerQueue::TakeDue(MonoTime now) {
   return std::move(node.mapped());
 }
 
+bool ManualLoop::RunOne() {
+  if (!posted_.empty()) {
+    Task task = std::move(posted_.front());
+    posted_.pop_front();
+    task();
+    return true;
+  }
+  Task due = timers_.TakeDue(clock_.Mono());
+  if (!due) return false;
+  due();
+  return true;
+}
+
 void ManualLoop::RunReady() {
-  while (true) {
-    if (!posted_.empty()) {
-      Task task = std::move(posted_.front());
-      posted_.pop_front();
-      task();
-    } else if (Task due = timers_.TakeDue(clock_.Mono())) {
-      due();
-    } else {
-      return;
-    }
+  while (RunOne()) {
   }
 }
 

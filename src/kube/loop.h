@@ -67,6 +67,8 @@ class ManualLoop final : public Loop {
 
   // Everything that is posted or due now, and what follows from it at this instant.
   void RunReady();
+  // The next of these alone; false when nothing is posted or due.
+  bool RunOne();
   // Moves the clock from timer to timer up to now + by, running each at its own time.
   void Advance(Duration by);
   // When the next timer is due; nullopt without one. Posted tasks count as now.

@@ -53,6 +53,12 @@ void Simulation::StartScheduler() {
   process_->scheduler->OnLeadership(true);
 }
 
+void Simulation::Configure(framework::Config config) { options_.config = std::move(config); }
+
+void Simulation::CutStreams() {
+  if (process_) process_->transport->CutStreams();
+}
+
 void Simulation::KillScheduler() {
   if (!process_) return;
   process_->feeds->Stop();
@@ -119,6 +125,7 @@ template std::vector<api::Quota> Simulation::List();
 template std::vector<api::Queue> Simulation::List();
 template std::vector<api::PodGroup> Simulation::List();
 template std::vector<api::Placement> Simulation::List();
+template std::vector<api::NodeTopology> Simulation::List();
 
 void Simulation::Settle() { Work(); }
 
@@ -128,13 +135,18 @@ void Simulation::Work() {
   while (kubelets_ && kubelets_->Step());
 }
 
+MonoTime Simulation::NextDue() const {
+  MonoTime next = api_->next_due();
+  if (const auto due = loop_.NextDue()) next = std::min(next, *due);
+  if (kubelets_) next = std::min(next, kubelets_->next_due());
+  return next;
+}
+
 void Simulation::Advance(Duration by) {
   const MonoTime end = clock_.Mono() + by;
   Work();
   while (true) {
-    MonoTime next = std::min(end, api_->next_due());
-    if (const auto due = loop_.NextDue()) next = std::min(next, *due);
-    if (kubelets_) next = std::min(next, kubelets_->next_due());
+    const MonoTime next = std::min(end, NextDue());
     if (next >= end) break;
     // Something may be due that can't be done yet (an effect that isn't seen): time goes on all the
     // same.
@@ -143,6 +155,25 @@ void Simulation::Advance(Duration by) {
   }
   clock_.Advance(std::max(Duration::zero(), end - clock_.Mono()));
   Work();
+}
+
+bool Simulation::AdvanceToWrite(Duration by) {
+  const MonoTime end = clock_.Mono() + by;
+  const Revision before = api_->revision();
+  const auto written = [&] { return api_->revision() != before; };
+  while (true) {
+    while (loop_.RunOne())
+      if (written()) return true;
+    if (kubelets_ && kubelets_->Step()) {
+      if (written()) return true;
+      continue;
+    }
+    const MonoTime next = NextDue();
+    if (next > end) return false;
+    clock_.Advance(std::max<Duration>(next - clock_.Mono(), std::chrono::microseconds(1)));
+    api_->Tick();
+    if (written()) return true;
+  }
 }
 
 }  // namespace sky::lab

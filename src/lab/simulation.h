@@ -54,10 +54,14 @@ class Simulation {
   // --- time ---
   void Settle();  // everything that is due at this instant
   void Advance(Duration by);
+  // Until the next write has reached the API server, at most `by`; false: nobody wrote.
+  bool AdvanceToWrite(Duration by);
 
   // --- the scheduler ---
+  void Configure(framework::Config config);  // at its next start
   void StartScheduler();
   void KillScheduler();  // as kill -9: nothing is settled or released
+  void CutStreams();     // its watches break off, as when the server goes away
   scheduler::Scheduler* scheduler() { return process_ ? process_->scheduler.get() : nullptr; }
   // Called before each write of the scheduler reaches the server; false: the process dies at this
   // moment, after the write was stored, before its answer.
@@ -81,6 +85,7 @@ class Simulation {
     std::vector<std::string>* events = nullptr;
     void Note(const cache::ClusterWriter::EventNote& note) override;
   };
+  MonoTime NextDue() const;
   void Work();  // whatever is due now, until nothing is
 
   SimulationOptions options_;
