@@ -27,6 +27,8 @@ Verdict MayPlan(const Session& session, model::JobId id) {
   if (queue.object->status.state == "Closed" || queue.object->status.state == "Closing" ||
       queue.object->metadata.deleting())
     return Verdict::NotNow(Reason::kQueueClosed);
+  if (job.backoff_until && session.now() < *job.backoff_until)
+    return Verdict::NotNow(Reason::kBackoff);
   return session.JobValid(id);
 }
 
@@ -42,6 +44,8 @@ std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason 
       return fmt::format("queue {} doesn't exist", job.queue_name);
     case Reason::kQueueClosed:
       return fmt::format("queue {} takes no new jobs", job.queue_name);
+    case Reason::kBackoff:
+      return "the API server refused a write of its last round; it is tried again soon";
     default:
       return {};
   }

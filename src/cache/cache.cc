@@ -265,6 +265,11 @@ void Cache::UpdateSnapshot(Cluster& snapshot) {
   cluster_.ReleaseFreed();
 }
 
+void Cache::SetBackoff(std::string_view job, std::optional<WallTime> until) {
+  const std::lock_guard lock(mutex_);
+  cluster_.SetBackoff(cluster_.jobs().Find(job), until);
+}
+
 bool Cache::HasQueue(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const model::QueueId id = cluster_.queues().Find(name);

@@ -96,6 +96,8 @@ class Cache {
   void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
 
+  // The job isn't planned before then; absent: it may be.
+  void SetBackoff(std::string_view job, std::optional<WallTime> until);
   bool HasQueue(std::string_view name) const;
   // "" when the PodGroup isn't there.
   std::string GroupUid(std::string_view key) const;

@@ -357,6 +357,10 @@ void Cluster::SetUnconfirmed(JobId id, bool unconfirmed) {
   if (jobs_.Live(id) && jobs_[id].unconfirmed != unconfirmed) Mutable(id).unconfirmed = unconfirmed;
 }
 
+void Cluster::SetBackoff(JobId id, std::optional<WallTime> until) {
+  if (jobs_.Live(id) && jobs_[id].backoff_until != until) Mutable(id).backoff_until = until;
+}
+
 void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value,
                                bool global_default) {
   const std::string key(name);

@@ -13,6 +13,7 @@
 
 #include "api/core.h"
 #include "api/crds.h"
+#include "base/clock.h"
 #include "model/resources.h"
 #include "model/types.h"
 #include "model/verdict.h"
@@ -43,6 +44,8 @@ struct Job {
   bool unconfirmed =
       false;  // a member came after the group's last word: it must be read again (F6)
   std::vector<TaskId> members;  // by id
+
+  std::optional<WallTime> backoff_until;  // the API refused it: not planned before
 
   // derived
   std::vector<TaskId>

@@ -95,8 +95,7 @@ api::Placement Executor::Record(const Running& running) const {
 }
 
 void Executor::WritePlacement(const RunningPtr& running) {
-  if (stopped_ || !events_.may_write())
-    return GiveUp(running, model::Reason::kPlacementConflict, "not the leader any more");
+  if (stopped_ || !events_.may_write()) return Forsake(running);
   const std::string key = running->round.namespace_ + "/" + running->round.group;
   api::Placement placement = Record(*running);
   // What we were told last is newer than what the watch has shown.
@@ -190,8 +189,7 @@ void Executor::ReadPlacement(const RunningPtr& running) {
 
 // The record is gone: a create, whatever the watch still shows.
 void Executor::WriteAnew(const RunningPtr& running) {
-  if (stopped_ || !events_.may_write())
-    return GiveUp(running, model::Reason::kPlacementConflict, "not the leader any more");
+  if (stopped_ || !events_.may_write()) return Forsake(running);
   api::Placement placement = Record(*running);
   placement.spec.round = 1;
   running->wanted = placement;
@@ -240,6 +238,13 @@ void Executor::GiveUp(const RunningPtr& running, model::Reason reason, const std
   cache_.DropRound(running->round.number);
   events_.refused(running->round, reason, why);
   events_.replan();
+}
+
+// Not the leader any more: nothing was refused, and whoever leads next reads what was written.
+void Executor::Forsake(const RunningPtr& running) {
+  if (running->voiding) return Forget(running);
+  running_.erase(running->round.number);
+  cache_.DropRound(running->round.number);
 }
 
 void Executor::Forget(const RunningPtr& running) { std::erase(voids_, running); }

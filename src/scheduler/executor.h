@@ -53,6 +53,9 @@ class Executor {
   // The lease was renewed, or we lead again.
   void Resume() { Pump(); }
 
+  // Leadership is lost: what was not sent is forgotten; whoever leads next reads it from the API.
+  void Abandon();
+
   // Nothing is in flight or waiting: what SIGTERM waits for.
   bool Idle() const;
   // Sends nothing more; what is in flight settles.
@@ -71,6 +74,7 @@ class Executor {
   void ReadPlacement(const RunningPtr& running);
   void WriteAnew(const RunningPtr& running);
   void Forget(const RunningPtr& running);
+  void Forsake(const RunningPtr& running);
   void Acknowledged(const RunningPtr& running);
   void Retry(const RunningPtr& running, Duration wait, std::function<void()> again);
   void GiveUp(const RunningPtr& running, model::Reason reason, const std::string& why);

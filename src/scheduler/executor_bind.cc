@@ -149,6 +149,20 @@ void Executor::StopSending(const RunningPtr& running) {
   FinishIfSettled(running);
 }
 
+void Executor::Abandon() {
+  queue_.clear();
+  approved_early_.clear();
+  last_written_.clear();
+  const auto all = running_;
+  for (const auto& [number, running] : all) {
+    for (EntryState& state : running->states)
+      if (state == EntryState::kClaimed) state = EntryState::kVoid;
+    running->stopped = true;
+    cache_.DropRound(number);
+    FinishIfSettled(running);
+  }
+}
+
 void Executor::FinishIfSettled(const RunningPtr& running) {
   const bool open = std::any_of(
       running->states.begin(), running->states.end(),

@@ -30,14 +30,16 @@ Scheduler::~Scheduler() = default;
 
 ExecutorEvents Scheduler::MakeEvents() {
   ExecutorEvents events;
-  events.bound = [this](const cache::RoundEntry& entry, const cache::Round&) {
+  events.bound = [this](const cache::RoundEntry& entry, const cache::Round& round) {
     ++stats_.bound;
+    if (backoffs_.erase(round.job) > 0) cache_.SetBackoff(round.job, std::nullopt);
     reporter_.Bound(entry);
     pictures_.Poke();
   };
   events.refused = [this](const cache::Round& round, model::Reason reason, const std::string& why) {
     ++stats_.refused;
     reporter_.Refused(round, reason, why);
+    BackOff(round.job);
   };
   events.replan = [this] { Noticed(Effect::kRelevant); };
   events.may_write = [this] { return MayWrite(); };
@@ -46,6 +48,17 @@ ExecutorEvents Scheduler::MakeEvents() {
     pictures_.WriteNow(round, std::move(done));
   };
   return events;
+}
+
+// 1 s, doubled up to 60 s, with jitter; ends with the first member that is bound.
+void Scheduler::BackOff(const std::string& job) {
+  Duration& wait = backoffs_[job];
+  wait = wait == Duration::zero() ? Duration(std::chrono::seconds(1))
+                                  : std::min<Duration>(wait * 2, std::chrono::seconds(60));
+  const Duration jittered =
+      wait + Duration(static_cast<int64_t>(static_cast<double>(wait.count()) * jitter_.Unit() / 4));
+  cache_.SetBackoff(job, loop_.clock().Wall() + jittered);
+  loop_.RunAfter(jittered, alive_.Guard([this] { Noticed(Effect::kRelevant); }));
 }
 
 bool Scheduler::MayWrite() const {
@@ -63,7 +76,8 @@ void Scheduler::OnSynced() {
 
 void Scheduler::OnLeadership(bool leading) {
   leading_ = leading;
-  if (leading) Begin();
+  if (leading) return Begin();
+  executor_.Abandon();
 }
 
 void Scheduler::Stop() {

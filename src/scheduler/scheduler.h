@@ -8,10 +8,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "base/rng.h"
 #include "cache/cache.h"
 #include "cache/writer.h"
 #include "framework/engine.h"
@@ -77,6 +79,7 @@ class Scheduler {
   void RunCycle();
   framework::CycleResult Work(uint64_t cycle, WallTime now);
   void FinishCycle(const framework::CycleResult& result, Duration took);
+  void BackOff(const std::string& job);
   void ReadStaleGroups();
   void AdoptAll();
   void AdoptOne(const api::Placement& placement);
@@ -98,6 +101,8 @@ class Scheduler {
   PictureWriter pictures_;
   Reporter reporter_;
   SchedulerStats stats_;
+  std::map<std::string, Duration> backoffs_;  // job → its last wait
+  Rng jitter_{1};
   std::set<std::string> deleting_;  // Placements on their way out
   uint64_t cycle_ = 0;
   kube::TimerId timer_ = 0, loss_timer_ = 0;
