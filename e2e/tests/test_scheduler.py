@@ -3,7 +3,7 @@
 the Placement before the bindings, and in quotaFirst the quotas' statuses between them."""
 import http.client
 
-from harness.case import NAMESPACE, OURS, Case
+from harness.case import MERGE, NAMESPACE, OURS, Case
 from harness.scheduler import ACCOUNT, Scheduler
 
 WORKERS = 4
@@ -127,3 +127,20 @@ class UnderOurRights(Example):
         self.run_example("", "rights")
         self.assertEqual(self.cluster.forbidden(ACCOUNT), before)
         self.assertGreater(len(self.cluster.audited(ACCOUNT)), 20, "it was looked at")
+
+    def test_a_right_that_is_missing_is_counted_and_its_return_is_enough(self):
+        role = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{ACCOUNT}"
+        rules = self.api.get(role)["rules"]
+        fewer = [rule for rule in rules if not ("placements" in rule["resources"] and "create" in rule["verbs"])]
+        self.assertEqual(len(fewer), len(rules) - 1)
+        self.addCleanup(self.api.must, "PATCH", role, {"rules": rules}, MERGE)
+        self.api.must("PATCH", role, {"rules": fewer}, MERGE)
+        self.start()
+        before = len(self.cluster.forbidden(ACCOUNT))
+        self.draw_cluster("fewer")
+        self.submit_gang()
+        self.wait_until("a refusal", 20, lambda: len(self.cluster.forbidden(ACCOUNT)) > before)
+        self.assertEqual(set(self.cluster.forbidden(ACCOUNT)[before:]), {f"create placements {NAMESPACE}/"})
+        self.assertEqual(self.places(), [(None, None)] * WORKERS)
+        self.api.must("PATCH", role, {"rules": rules}, MERGE)
+        self.wait_until("the gang's places", 90, lambda: self.places() == self.expected_places())
