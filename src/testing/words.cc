@@ -77,7 +77,7 @@ bool Words::Has(std::string_view flag) const {
 
 std::string Words::Or(const std::string& wanted, std::string fallback) const {
   const auto found = pairs.find(wanted);
-  return found == pairs.end() ? std::move(fallback) : found->second;
+  return found == pairs.end() ? fallback : found->second;
 }
 
 Result<Words> ReadWords(std::string_view text) {
