@@ -78,8 +78,9 @@ class ProcessTransport::Piece final : public server::Stream {
     if (closed_) return callback();
     on_closed_ = std::move(callback);
   }
+  // Also after an end or a cut by the server: whoever feeds the stream hangs on it until it hears.
   void Closed() {
-    if (std::exchange(closed_, true)) return;
+    closed_ = true;
     if (on_closed_) std::exchange(on_closed_, nullptr)();
   }
 
