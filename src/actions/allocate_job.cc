@@ -60,8 +60,7 @@ class AllocateJob final : public framework::Action {
     for (const bool extras : {false, true})
       for (const model::JobId job : jobs) {
         const model::Job& row = session.cluster().jobs()[job];
-        // A group that is being read again is planned when the answer is there.
-        if ((row.ready >= row.needed) == extras && !row.unconfirmed) Plan(session, job);
+        if ((row.ready >= row.needed) == extras) Plan(session, job);
       }
   }
 
@@ -80,6 +79,8 @@ class AllocateJob final : public framework::Action {
       why.Add(Reason::kGated);
       return session.Refuse(id, std::move(why));
     }
+    // A group that is being read again is planned when the answer is there.
+    if (cluster.jobs()[id].unconfirmed) return;
     auto round = std::make_unique<JobRound>(session, id);
     if (!Planner(session, *round).Make()) return session.Refuse(id, std::move(round->plan.why));
     Refusals why;

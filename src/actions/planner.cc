@@ -99,8 +99,16 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
       if (round_.plan.why.empty())
         round_.plan.why.Add(
             Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
-      round_.plan.why.detail = fmt::format("queue {} has no quota for {}", job.queue_name,
-                                           cluster_.tasks()[task].facts->meta().name);
+      const model::PodFacts& facts = *cluster_.tasks()[task].facts;
+      // A demanded quota says by its numbers, or by its absence, why it doesn't take the pod.
+      if (facts.required_quota.empty())
+        round_.plan.why.detail =
+            fmt::format("queue {} has no quota for {}", job.queue_name, facts.meta().name);
+      else if (pool.why.main == Reason::kQuotaNotFound)
+        round_.plan.why.detail = fmt::format("quota {} doesn't exist", facts.required_quota);
+      else if (pool.why.main == Reason::kQuotaQueueMismatch)
+        round_.plan.why.detail = fmt::format("quota {} is not for jobs of queue {}",
+                                             facts.required_quota, job.queue_name);
       return false;
     }
     for (const QuotaId quota : pool.quotas) {
@@ -140,6 +148,9 @@ void Planner::Measure(Cell& cell, std::span<const TaskId> tasks) {
     cell.empty_capacity += model::TimesFit(asked, cluster_.nodes()[node].allocatable,
                                            cluster_.names().resources, limit);
   }
+  for (const NodeId node : cell.nodes)
+    cell.size += model::TimesFit(asked, cluster_.nodes()[node].allocatable,
+                                 cluster_.names().resources, limit);
   for (const QuotaId quota : pool.quotas) {
     const NodeId node = cluster_.quotas()[quota].node;
     if (!node.valid() || !std::binary_search(cluster_.nodes()[node].quotas.begin(),
@@ -239,7 +250,8 @@ bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>&
     // The last one only has to hold the rest: the smallest that does.
     const int64_t rest = n - (sum - all[k - 1]->capacity);
     size_t last = k - 1;
-    while (last + 1 < all.size() && all[last + 1]->capacity >= rest) ++last;
+    for (size_t i = k; i < all.size() && all[i]->capacity >= rest; ++i)
+      if (all[i]->capacity < all[last]->capacity) last = i;
     std::vector<Cell*> choice(all.begin(), all.begin() + static_cast<ptrdiff_t>(k) - 1);
     choice.push_back(all[last]);
     choices.push_back(std::move(choice));
@@ -265,24 +277,30 @@ bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>&
   return false;
 }
 
+bool Planner::AnyBound(TaskId task) {
+  const std::vector<QuotaId>& quotas = PoolOf(task).quotas;
+  return std::any_of(quotas.begin(), quotas.end(),
+                     [&](QuotaId quota) { return cluster_.quotas()[quota].node.valid(); });
+}
+
 // Why the chain has no place: numbers for the best zone, and what each node says.
 void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(tasks.size());
   Refusals& why = round_.plan.why;
   const Cell* best = nullptr;
-  int64_t empty = 0;
+  int64_t size = 0;
   for (const Cell& cell : cells) {
     if (best == nullptr || cell.capacity > best->capacity) best = &cell;
-    empty += cell.empty_capacity;
+    size += cell.size;
   }
   const bool zoned = best != nullptr && best->key.zone.valid();
   if (best == nullptr) {
     why.Add(Reason::kNoTopology, std::max<int64_t>(policy_.without_topology, 1));
-  } else if (empty < n) {
-    why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, empty));
+  } else if (size < n && !AnyBound(tasks.front())) {
+    why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
   } else if (zoned) {
-    const bool could = std::any_of(cells.begin(), cells.end(),
-                                   [&](const Cell& cell) { return cell.empty_capacity >= n; });
+    const bool could =
+        std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.size >= n; });
     const bool order = policy_.strict && best->capacity >= n;
     why.Add(Verdict::NotNow(order   ? Reason::kNodeOrderNotMonotone
                             : could ? Reason::kZoneFull
@@ -308,8 +326,17 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
         verdict = FitsRoom(cluster_, first, pool.quotas.front(), node);
       why.Add(verdict);
     }
-  if (why.empty())
-    why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, best == nullptr ? 0 : best->capacity));
+  if (!why.empty()) return;
+  // Its quotas are bound where nobody is.
+  for (const QuotaId quota : pool.quotas) {
+    const NodeId node = cluster_.quotas()[quota].node;
+    if (!node.valid() || cluster_.nodes()[node].exists()) continue;
+    why.Add(Reason::kNodeNotReady);
+    why.detail = fmt::format("quota {} is bound to node {}, which doesn't exist",
+                             cluster_.quotas()[quota].name, cluster_.nodes()[node].name);
+    return;
+  }
+  why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, best == nullptr ? 0 : best->capacity));
 }
 
 }  // namespace sky::actions

@@ -45,6 +45,7 @@ class Planner {
     std::vector<model::NodeId> nodes;  // in physical order
     int64_t capacity = 0;              // tasks like the chain's first that fit now
     int64_t empty_capacity = 0;        // on empty nodes
+    int64_t size = 0;                  // on empty nodes, those that refuse the task now among them
     int64_t bound = 0;                 // idle bound quotas inside
   };
 
@@ -65,6 +66,7 @@ class Planner {
   bool TryNode(model::TaskId task, model::NodeId node, bool bound_only);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
   model::ZoneId ZoneOf(model::NodeId node) const;
+  bool AnyBound(model::TaskId task);
   bool EnoughQuotas(std::span<const model::TaskId> tasks);
   void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
 

@@ -57,17 +57,28 @@ Resources ChargeGrowth(const Cluster& cluster, TaskId task, QuotaId quota_id) {
 Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const Resources growth = ChargeGrowth(cluster, task, quota), room = node.Room();
-  const model::ResourceId missing = model::FirstMissing(growth, room, cluster.names().resources);
+  const model::ResourceNames& names = cluster.names().resources;
+  model::ResourceId missing = model::FirstMissing(growth, room, names);
+  // Charged long ago is not enough: where allocatable has fallen below that, nothing more that asks
+  // for it may start.
+  const Resources& asked = cluster.tasks()[task].facts->request;
+  if (!missing.valid()) {
+    Resources charged;
+    for (size_t i = 0; i < asked.size(); ++i)
+      if (const model::ResourceId name(i); asked[name] > 0)
+        charged.Set(name, node.committed[name] + growth[name]);
+    missing = model::FirstMissing(charged, node.allocatable, names);
+  }
   if (!missing.valid()) return Verdict::Fit();
-  if (model::FirstMissing(growth, node.allocatable, cluster.names().resources).valid())
+  if (model::FirstMissing(growth, node.allocatable, names).valid())
     return Verdict::Never(Reason::kInsufficientIdle, growth[missing], node.allocatable[missing],
                           missing);
   if (missing == model::ResourceNames::kPods)
     return Verdict::NotNow(Reason::kPodSlotsFull, growth[missing], room[missing], missing);
   const Resources future = room + node.releasing;
-  const bool leaving = !model::FirstMissing(growth, future, cluster.names().resources).valid();
+  const bool leaving = growth[missing] <= future[missing];
   return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
-                         growth[missing], room[missing], missing);
+                         std::max(growth[missing], asked[missing]), room[missing], missing);
 }
 
 }  // namespace sky::actions

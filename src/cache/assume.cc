@@ -63,8 +63,9 @@ std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& see
   return {};
 }
 
-// With the claims open: does every quota and node still hold what it carries?
-std::string Cache::CheckRoom(const Round& round) const {
+// With the claims open: does every quota and node still hold what it carries? Only what a task asks
+// for, or the round adds, can be refused: a node that is short of something else stays usable.
+std::string Cache::CheckRoom(const Round& round, const CommittedBefore& before) const {
   for (const RoundEntry& entry : round.entries) {
     const model::Quota& quota = cluster_.quotas()[entry.quota];
     const model::Resources room = quota.request + quota.shadow;
@@ -73,19 +74,25 @@ std::string Cache::CheckRoom(const Round& round) const {
         return fmt::format("quota {} has no room left for {}", entry.quota_name,
                            names_->resources.Name(name));
     const model::Node& node = cluster_.nodes()[entry.node];
+    const model::Resources& had = before.at(entry.node);
     const model::Resources& asked = cluster_.tasks()[entry.task].facts->request;
-    // Only what this round asks for can be refused: a node short of something else stays usable.
     model::Resources committed;
-    for (size_t i = 0; i < node.committed.size(); ++i) {
-      const model::ResourceId name(i);
-      if (asked[name] > 0 || quota.request[name] > 0) committed.Set(name, node.committed[name]);
-    }
+    for (size_t i = 0; i < node.committed.size(); ++i)
+      if (const model::ResourceId name(i); asked[name] > 0 || node.committed[name] > had[name])
+        committed.Set(name, node.committed[name]);
     if (const auto missing = model::FirstMissing(committed, node.allocatable, names_->resources);
         missing.valid())
       return fmt::format("node {} has no room left for {}", entry.node_name,
                          names_->resources.Name(missing));
   }
   return {};
+}
+
+Cache::CommittedBefore Cache::CommittedOn(const Round& round) const {
+  CommittedBefore committed;
+  for (const RoundEntry& entry : round.entries)
+    committed.emplace(entry.node, cluster_.nodes()[entry.node].committed);
+  return committed;
 }
 
 void Cache::OpenClaims(const Round& round, Claim::Phase phase) {
@@ -115,9 +122,10 @@ std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluste
     entry.node = cluster_.nodes().Find(entry.node_name);
   }
   round.number = next_round_++;
+  const CommittedBefore before = CommittedOn(round);
   OpenClaims(round, Claim::Phase::kWriting);
   cluster_.Flush();
-  if (std::string what = CheckRoom(round); !what.empty()) {
+  if (std::string what = CheckRoom(round, before); !what.empty()) {
     CloseClaims(round);
     cluster_.Flush();
     return refuse(std::move(what));

@@ -161,6 +161,10 @@ Effect Cache::Apply(const api::Delta<api::Quota>& delta) {
   }
   const NodeId node_before = id.valid() ? cluster_.quotas()[id].node : NodeId{};
   cluster_.SetQuota(delta.object, settings_);
+  // A node that was never seen counts as gone from the moment at which something named it.
+  const NodeId named = cluster_.nodes().Find(delta.object->status.node_name);
+  if (named.valid() && !cluster_.nodes()[named].exists())
+    unready_since_.try_emplace(delta.object->status.node_name, now_);
   Settle();
   const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
                     before->spec == delta.object->spec &&
@@ -247,6 +251,7 @@ void Cache::Settle() {
   cluster_.Flush();
   const model::Touched touched = cluster_.TakeTouched();
   for (const QuotaId id : touched.quotas) picture_candidates_.insert(id);
+  complaints_.Note(cluster_, touched);
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -268,6 +273,12 @@ void Cache::UpdateSnapshot(Cluster& snapshot) {
 void Cache::SetBackoff(std::string_view job, std::optional<WallTime> until) {
   const std::lock_guard lock(mutex_);
   cluster_.SetBackoff(cluster_.jobs().Find(job), until);
+}
+
+std::vector<Complaint> Cache::TakeComplaints() {
+  const std::lock_guard lock(mutex_);
+  Settle();
+  return complaints_.Take(cluster_);
 }
 
 bool Cache::HasQueue(std::string_view name) const {
@@ -342,10 +353,11 @@ void Cache::ReadFailed(const StaleGroup& read) {
 Effect Cache::Adopt(Round& round) {
   const std::lock_guard lock(mutex_);
   round.number = next_round_++;
+  const CommittedBefore before = CommittedOn(round);
   OpenClaims(round, model::Claim::Phase::kClaimed);
   cluster_.Flush();
   // What doesn't fit any more goes, entry by entry, from the last rank.
-  while (!round.entries.empty() && !CheckRoom(round).empty()) {
+  while (!round.entries.empty() && !CheckRoom(round, before).empty()) {
     cluster_.SetClaim(round.entries.back().task, model::Claim{});
     round.entries.pop_back();
     cluster_.Flush();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/delta.h"
+#include "cache/complaints.h"
 #include "cache/picture.h"
 #include "cache/round.h"
 #include "model/cluster.h"
@@ -98,6 +99,9 @@ class Cache {
 
   // The job isn't planned before then; absent: it may be.
   void SetBackoff(std::string_view job, std::optional<WallTime> until);
+  // What is wrong with objects, each once: between cycles.
+  std::vector<Complaint> TakeComplaints();
+
   bool HasQueue(std::string_view name) const;
   // "" when the PodGroup isn't there.
   std::string GroupUid(std::string_view key) const;
@@ -112,7 +116,10 @@ class Cache {
   };
   void Settle();  // Flush, and note quotas whose picture may be stale
   std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;
-  std::string CheckRoom(const Round& round) const;
+  // What stood on the round's nodes before its claims.
+  using CommittedBefore = std::map<model::NodeId, model::Resources>;
+  CommittedBefore CommittedOn(const Round& round) const;
+  std::string CheckRoom(const Round& round, const CommittedBefore& before) const;
   std::string CheckJob(const Round& round, const model::Cluster& seen) const;
   bool PictureStale(model::QuotaId id) const;
   Picture Paint(model::QuotaId id) const;
@@ -133,6 +140,7 @@ class Cache {
   std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;
   std::map<std::string, WallTime> unready_since_;
   std::set<model::QuotaId> picture_candidates_;
+  Complaints complaints_;
 };
 
 }  // namespace sky::cache

@@ -63,7 +63,11 @@ bool Cluster::Authorised(const Task& task, const Quota& quota) const {
   if (!task.job.valid()) return false;
   // A deleted quota, or a group that was never seen, can't say no: its pods stay counted together.
   const QueueId queue = jobs_[task.job].queue;
-  return !quota.exists() || !queue.valid() || MayUse(queue, quota);
+  if (!quota.exists() || !queue.valid() || MayUse(queue, quota)) return true;
+  // Taken by right, as the status that we wrote says; its group has moved to another queue since.
+  const auto& taken = quota.object->status.tasks;
+  return std::any_of(taken.begin(), taken.end(),
+                     [&](const api::QuotaTask& row) { return row.uid == task.name; });
 }
 
 NodeId Cluster::DecideNode(const Quota& quota, const Votes& votes) const {

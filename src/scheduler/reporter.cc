@@ -174,6 +174,18 @@ void Reporter::Bound(const cache::RoundEntry& entry) {
   writer_.Event(note);
 }
 
+void Reporter::Complain(const cache::Complaint& complaint) {
+  spdlog::warn("{} {}: {}", complaint.about.kind, complaint.about.name, complaint.message);
+  if (!may_write_()) return;
+  cache::ClusterWriter::EventNote note;
+  note.regarding = complaint.about;
+  note.warning = true;
+  note.reason = complaint.reason;
+  note.action = "Checking";
+  note.note = complaint.message;
+  writer_.Event(note);
+}
+
 void Reporter::Refused(const cache::Round& round, model::Reason reason, const std::string& why) {
   spdlog::warn("job {}: {}: {}", round.job, model::ReasonName(reason), why);
 }

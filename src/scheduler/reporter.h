@@ -24,6 +24,7 @@ class Reporter {
   // After each cycle, with the cluster that it ran on.
   void Cycle(const model::Cluster& cluster, const framework::CycleResult& result);
   void Bound(const cache::RoundEntry& entry);
+  void Complain(const cache::Complaint& complaint);
   void Refused(const cache::Round& round, model::Reason reason, const std::string& why);
   // Why a job waits now, as people read it; "" when it doesn't.
   std::string WhyWaits(const std::string& job) const;

@@ -93,6 +93,7 @@ void Scheduler::Begin() {
   MakeDefaultQueue();
   AdoptAll();
   executor_.Resume();
+  ReadStaleGroups();
   WatchLosses();
   pictures_.Poke();
   ScheduleCycle(Duration::zero());
@@ -167,6 +168,7 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
     spdlog::info("job {}: {} members placed, round {}", round.job, round.entries.size(),
                  round.number);
   reporter_.Cycle(snapshot_, result);
+  for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
   pictures_.Poke();
   if (after_cycle) after_cycle(result);
   SetLogCycle(0);

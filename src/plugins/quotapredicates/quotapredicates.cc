@@ -85,8 +85,18 @@ Verdict FitsQuotaIdle(const Cluster& cluster, QuotaId quota_id, NodeId node_id) 
   const model::ResourceId missing =
       model::FirstMissing(quota.request, idle, cluster.names().resources);
   if (!missing.valid()) return Verdict::Fit();
-  return Verdict::NotNow(Reason::kInsufficientQuotaIdle, quota.request[missing], idle[missing],
-                         missing);
+  // Shares whose tasks are all on their way out come back by themselves.
+  int64_t returning = 0;
+  for (const QuotaId other : node.quotas) {
+    const std::vector<TaskId>& tasks = cluster.quotas()[other].tasks;
+    const bool leaves = std::all_of(tasks.begin(), tasks.end(), [&](TaskId task) {
+      return cluster.tasks()[task].facts->deleting;
+    });
+    if (leaves && !tasks.empty()) returning += cluster.quotas()[other].request[missing];
+  }
+  const bool wait = returning > 0 && quota.request[missing] <= idle[missing] + returning;
+  return Verdict::NotNow(wait ? Reason::kWaitingForReleasing : Reason::kInsufficientQuotaIdle,
+                         quota.request[missing], idle[missing], missing);
 }
 
 // Every quota of the round can still carry its tasks.

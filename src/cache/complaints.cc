@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/complaints.h"
+
+#include <algorithm>
+
+#include "base/natural.h"
+
+namespace sky::cache {
+namespace {
+
+using model::Cluster;
+
+constexpr std::string_view kOurs = "scheduling.infini-ai.com/v1alpha1";
+
+Complaint About(std::string_view kind, std::string_view version, const api::ObjectMeta& meta,
+                std::string reason, std::string message) {
+  Complaint complaint{{}, std::move(reason), std::move(message)};
+  complaint.about.kind = kind;
+  complaint.about.api_version = version;
+  complaint.about.namespace_ = meta.namespace_;
+  complaint.about.name = meta.name;
+  complaint.about.uid = meta.uid;
+  return complaint;
+}
+
+// An empty message: nothing to complain of.
+Complaint OfTask(const Cluster& cluster, model::TaskId id) {
+  const model::Task& task = cluster.tasks()[id];
+  const auto say = [&](std::string reason, std::string message) {
+    return About("Pod", "v1", task.facts->meta(), std::move(reason), std::move(message));
+  };
+  if (!task.facts->problem.empty()) return say("InvalidObject", task.facts->problem);
+  if (!task.holds_room() || !task.quota.valid()) return {};
+  const model::Quota& quota = cluster.quotas()[task.quota];
+  if (!quota.exists())
+    return say(
+        "QuotaNotFound",
+        fmt::format("it names quota {}, which doesn't exist: it is counted at its node alone",
+                    quota.name.substr(0, 80)));
+  const bool counted = std::binary_search(quota.tasks.begin(), quota.tasks.end(), id);
+  if (counted || !task.job.valid() || cluster.MayUse(cluster.jobs()[task.job].queue, quota))
+    return {};
+  return say("QuotaQueueMismatch",
+             fmt::format("it names quota {}, which its queue may not use: it is counted at its "
+                         "node alone",
+                         quota.name));
+}
+
+Complaint OfJob(const Cluster& cluster, model::JobId id) {
+  const model::Job& job = cluster.jobs()[id];
+  if (!job.object || job.notes.problem.empty()) return {};
+  return About("PodGroup", kOurs, job.object->metadata, "InvalidObject", job.notes.problem);
+}
+
+Complaint OfQuota(const Cluster& cluster, model::QuotaId id) {
+  const model::Quota& quota = cluster.quotas()[id];
+  if (!quota.exists()) return {};
+  const api::ObjectMeta& meta = quota.object->metadata;
+  if (!quota.invalid.empty()) return About("Quota", kOurs, meta, "InvalidObject", quota.invalid);
+  if (!quota.split) return {};
+  std::vector<std::string> places;
+  for (const model::TaskId user : quota.users)
+    if (const model::Task& task = cluster.tasks()[user]; task.holds_room())
+      places.push_back(
+          fmt::format("{} on {}", task.facts->meta().Key(), cluster.nodes()[task.node].name));
+  std::sort(places.begin(), places.end(), NaturalLess{});
+  constexpr size_t kShown = 4;
+  if (places.size() > kShown) places.resize(kShown);
+  return About("Quota", kOurs, meta, "QuotaSplit",
+               fmt::format("its live pods are on several nodes ({}): it is left alone until they "
+                           "are on one",
+                           fmt::join(places, ", ")));
+}
+
+Complaint OfNode(const Cluster& cluster, model::NodeId id) {
+  const model::Node& node = cluster.nodes()[id];
+  if (!node.exists() || node.problem.empty()) return {};
+  return About("Node", "v1", node.object->metadata, "InvalidObject", node.problem);
+}
+
+}  // namespace
+
+void Complaints::Note(const Cluster& cluster, const model::Touched& touched) {
+  tasks_.candidates.insert(touched.tasks.begin(), touched.tasks.end());
+  jobs_.candidates.insert(touched.jobs.begin(), touched.jobs.end());
+  quotas_.candidates.insert(touched.quotas.begin(), touched.quotas.end());
+  nodes_.candidates.insert(touched.nodes.begin(), touched.nodes.end());
+  for (const model::QuotaId id : touched.quotas)
+    if (cluster.quotas().Live(id))
+      tasks_.candidates.insert(cluster.quotas()[id].users.begin(),
+                               cluster.quotas()[id].users.end());
+}
+
+template <class Id, class Examine>
+void Complaints::TakeFrom(Kept<Id>& kept, std::vector<Complaint>& out, Examine examine) {
+  for (const Id id : std::exchange(kept.candidates, {})) {
+    Complaint complaint = examine(id);
+    if (complaint.message.empty()) {
+      kept.told.erase(id);
+      continue;
+    }
+    std::string& told = kept.told[id];
+    std::string now = complaint.about.uid + " " + complaint.message;
+    if (told == now) continue;
+    told = std::move(now);
+    out.push_back(std::move(complaint));
+  }
+}
+
+std::vector<Complaint> Complaints::Take(const Cluster& cluster) {
+  std::vector<Complaint> out;
+  const auto examine = [&](const auto& table, auto of) {
+    return [&, of](auto id) { return table.Live(id) ? of(cluster, id) : Complaint{}; };
+  };
+  TakeFrom(nodes_, out, examine(cluster.nodes(), OfNode));
+  TakeFrom(quotas_, out, examine(cluster.quotas(), OfQuota));
+  TakeFrom(jobs_, out, examine(cluster.jobs(), OfJob));
+  TakeFrom(tasks_, out, examine(cluster.tasks(), OfTask));
+  return out;
+}
+
+}  // namespace sky::cache

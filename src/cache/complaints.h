@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with objects though they do no harm: malformed notes, a quota whose pods sit on
+// several nodes, a bound pod whose record names no quota of its own. Each is told once, until it
+// changes; the scheduler makes events of them. Guarded by the cache's lock; lives as long as it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/core.h"
+#include "model/cluster.h"
+
+namespace sky::cache {
+
+struct Complaint {
+  api::ObjectReference about;
+  std::string reason, message;
+};
+
+class Complaints {
+ public:
+  // Rows that may have something new to say.
+  void Note(const model::Cluster& cluster, const model::Touched& touched);
+  // What is new since the last call.
+  std::vector<Complaint> Take(const model::Cluster& cluster);
+
+ private:
+  template <class Id>
+  struct Kept {
+    std::set<Id> candidates;
+    std::map<Id, std::string> told;  // uid and message
+  };
+  template <class Id, class Examine>
+  static void TakeFrom(Kept<Id>& kept, std::vector<Complaint>& out, Examine examine);
+
+  Kept<model::TaskId> tasks_;
+  Kept<model::JobId> jobs_;
+  Kept<model::QuotaId> quotas_;
+  Kept<model::NodeId> nodes_;
+};
+
+}  // namespace sky::cache
