@@ -32,19 +32,23 @@ Status ExpectOn(const std::string& what, const std::string& node, const std::str
               nodes);
 }
 
-}  // namespace
-
 // What the scheduler says of a job or pod that waits; "" when it doesn't wait.
-static std::string Reported(Simulation& simulation, const std::string& ns,
-                            const std::string& name) {
+std::string Reported(Simulation& simulation, const std::string& ns, const std::string& name) {
   if (simulation.scheduler() == nullptr) return {};
   const scheduler::Reporter& reporter = simulation.scheduler()->reporter();
   for (const std::string_view prefix : {"", "pod:", "pod "})
     if (std::string text = reporter.WhyWaits(fmt::format("{}{}/{}", prefix, ns, name));
         !text.empty())
       return text;
+  // Without a PodGroup its pods are told one by one.
+  for (const api::Pod& pod : MembersOf(simulation, ns, name).pods)
+    if (std::string text = reporter.WhyWaits("pod " + pod.metadata.Key());
+        pod.spec.node_name.empty() && !text.empty())
+      return text;
   return {};
 }
+
+}  // namespace
 
 Scenario::Answer Scenario::Why(const Statement& statement) {
   const testing::Words words = TRY(testing::ReadWords(statement.words));

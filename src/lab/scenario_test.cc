@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every script in tests/scenarios, one test a file: what it prints is the .out beside it, and
-// nothing in it fails. SKY_UPDATE=1 in the environment writes the .out files anew.
+// nothing in it fails. Every page in docs/ with ```console blocks too: their "> " lines are one
+// script, and the blocks show what it prints. SKY_UPDATE=1 in the environment writes both anew.
 #include "lab/scenario.h"
 
 #include <gtest/gtest.h>
@@ -23,6 +24,69 @@ std::string ReadAll(const fs::path& path) {
   return text.str();
 }
 
+bool Updating() {
+  const char* update = std::getenv("SKY_UPDATE");
+  return update != nullptr && *update == '1';
+}
+
+void WriteAll(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+// A page as it would read if its blocks showed what their statements print now.
+Result<std::string> RunPage(const std::string& page, const std::string& origin, int* failures) {
+  std::string script, line;
+  std::istringstream lines(page);
+  std::vector<size_t> statements_in;  // a block
+  bool inside = false;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("```")) {
+      inside = !inside && line == "```console";
+      if (inside) statements_in.push_back(0);
+    } else if (inside && line.starts_with("> ")) {
+      script += line.substr(2) + "\n";
+      ++statements_in.back();
+    }
+  }
+  std::string output;
+  Scenario scenario([&](std::string_view piece) { output += piece; });
+  std::vector<std::string> blocks(statements_in.size());
+  size_t block = 0, done = 0;
+  for (const Statement& statement : TRY(ReadScript(script, origin))) {
+    while (done == statements_in[block]) ++block, done = 0;
+    if (!scenario.Run(statement)) ++*failures;
+    blocks[block] += std::exchange(output, {});
+    ++done;
+  }
+  std::string rewritten;
+  std::istringstream again(page);
+  for (block = 0, inside = false; std::getline(again, line);) {
+    const bool fence = line.starts_with("```");
+    if (!inside || fence) rewritten += line + "\n";
+    if (!fence) continue;
+    inside = !inside && line == "```console";
+    if (inside) rewritten += blocks[block++];
+  }
+  return rewritten;
+}
+
+class ScenarioPage : public ::testing::Test {
+ public:
+  explicit ScenarioPage(fs::path page) : page_(std::move(page)) {}
+  void TestBody() override {
+    const std::string page = ReadAll(page_);
+    int failures = 0;
+    const auto rewritten = RunPage(page, page_.filename().string(), &failures);
+    ASSERT_TRUE(rewritten.has_value()) << rewritten.error().message();
+    if (Updating()) WriteAll(page_, *rewritten);
+    EXPECT_EQ(*rewritten, ReadAll(page_));
+    EXPECT_EQ(failures, 0);
+  }
+
+ private:
+  const fs::path page_;
+};
+
 class ScenarioScript : public ::testing::Test {
  public:
   explicit ScenarioScript(fs::path script) : script_(std::move(script)) {}
@@ -32,8 +96,7 @@ class ScenarioScript : public ::testing::Test {
                                     [&](std::string_view piece) { output += piece; });
     ASSERT_TRUE(failures.has_value()) << failures.error().message();
     const fs::path golden = fs::path(script_).replace_extension(".out");
-    if (const char* update = std::getenv("SKY_UPDATE"); update != nullptr && *update == '1')
-      std::ofstream(golden, std::ios::binary | std::ios::trunc) << output;
+    if (Updating()) WriteAll(golden, output);
     EXPECT_EQ(output, ReadAll(golden))
         << "when the new output is right: SKY_UPDATE=1 lab_test --gtest_filter='Scenarios.*'";
     EXPECT_EQ(*failures, 0) << output;
@@ -43,18 +106,29 @@ class ScenarioScript : public ::testing::Test {
   const fs::path script_;
 };
 
+std::vector<fs::path> FilesIn(const char* folder, const char* extension) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(fs::path(SKY_SOURCE_DIR) / folder))
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+template <class Test>
+void Register(const char* suite, const fs::path& path) {
+  std::string name = path.stem().string();
+  std::ranges::replace(name, '-', '_');
+  ::testing::RegisterTest(suite, name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path]() -> ::testing::Test* { return new Test(path); });
+}
+
 // Registered before main: a script is a test as soon as its file is there.
 [[maybe_unused]] const bool registered = [] {
-  std::vector<fs::path> scripts;
-  for (const auto& entry : fs::directory_iterator(fs::path(SKY_SOURCE_DIR) / "tests/scenarios"))
-    if (entry.path().extension() == ".scn") scripts.push_back(entry.path());
-  std::ranges::sort(scripts);
-  for (const fs::path& script : scripts) {
-    std::string name = script.stem().string();
-    std::ranges::replace(name, '-', '_');
-    ::testing::RegisterTest("Scenarios", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [script]() -> ::testing::Test* { return new ScenarioScript(script); });
-  }
+  for (const fs::path& script : FilesIn("tests/scenarios", ".scn"))
+    Register<ScenarioScript>("Scenarios", script);
+  for (const fs::path& page : FilesIn("docs", ".md"))
+    if (ReadAll(page).find("\n```console\n> ") != std::string::npos)
+      Register<ScenarioPage>("Docs", page);
   return true;
 }();
 
