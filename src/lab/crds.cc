@@ -6,12 +6,12 @@
 namespace sky::lab {
 
 const CustomKinds& EmbeddedKinds() {
-  static const std::shared_ptr<const CustomKinds> kinds = [] {
+  static const std::shared_ptr<const CustomKinds> kKinds = [] {
     auto parsed = CustomKinds::Parse(EmbeddedCrds());
     SKY_CHECK(parsed.has_value(), "{}", parsed.error().message());
     return *std::move(parsed);
   }();
-  return *kinds;
+  return *kKinds;
 }
 
 }  // namespace sky::lab
