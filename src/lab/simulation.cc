@@ -126,6 +126,7 @@ template std::vector<api::Queue> Simulation::List();
 template std::vector<api::PodGroup> Simulation::List();
 template std::vector<api::Placement> Simulation::List();
 template std::vector<api::NodeTopology> Simulation::List();
+template std::vector<api::PriorityClass> Simulation::List();
 
 void Simulation::Settle() { Work(); }
 

@@ -295,6 +295,10 @@ void Cluster::RemoveQuota(std::string_view name) {
   if (!object->spec.queue_name.empty()) UnrefQueue(queues_.Find(object->spec.queue_name));
   UnrefNode(status_node);
   Dirty(id);
+  // Pods that still use it keep the row, and are counted by it, until they end.
+  const NodeId node = quota.node;
+  FreeIfUnused(id);
+  if (node.valid()) FreeIfUnused(node);
 }
 
 void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& settings) {
