@@ -13,7 +13,8 @@ namespace {
 template <class T>
 void Give(cache::Cache& cache, T object, const std::string& uid) {
   object.metadata.uid = uid;
-  cache.Apply(api::Delta<T>{api::Delta<T>::Type::kAdd, std::make_shared<const T>(std::move(object)), nullptr});
+  cache.Apply(api::Delta<T>{api::Delta<T>::Type::kAdd, std::make_shared<const T>(std::move(object)),
+                            nullptr});
 }
 
 testing::Words Say(std::string_view words) { return *testing::ReadWords(words); }
@@ -29,11 +30,13 @@ void Fill(cache::Cache& cache, int nodes) {
     Give(cache, testing::MakeNode(name, machine), name);
     Give(cache, testing::MakeTopology(name, "roce", {fmt::format("S{}", i / 16)}), "t" + name);
   }
-  for (int i = 0; i < nodes * 8; ++i) Give(cache, testing::MakeQuota(fmt::format("q{}", i), share), fmt::format("q{}", i));
+  for (int i = 0; i < nodes * 8; ++i)
+    Give(cache, testing::MakeQuota(fmt::format("q{}", i), share), fmt::format("q{}", i));
   for (int g = 0; g < nodes / 4; ++g) {
     const std::string name = fmt::format("gang-{}", g);
     for (int m = 0; m < 32; ++m)
-      Give(cache, testing::MakeWorker(name, fmt::format("{}-{}", name, m), share), fmt::format("{}-{}", name, m));
+      Give(cache, testing::MakeWorker(name, fmt::format("{}-{}", name, m), share),
+           fmt::format("{}-{}", name, m));
     Give(cache, testing::MakeGroup(name, 32, share), name);
   }
 }
@@ -52,13 +55,19 @@ void BM_FillClusterWithGangs(benchmark::State& state) {
     state.ResumeTiming();
     cache.UpdateSnapshot(snapshot);
     const framework::CycleResult result =
-        (*engine)->Run(snapshot, WallTime{}, 1, [&](cache::Round& round) { return cache.Assume(round, snapshot); });
-    for (const cache::Round& round : result.committed) placed += static_cast<int64_t>(round.entries.size());
+        (*engine)->Run(snapshot, WallTime{}, 1,
+                       [&](cache::Round& round) { return cache.Assume(round, snapshot); });
+    for (const cache::Round& round : result.committed)
+      placed += static_cast<int64_t>(round.entries.size());
   }
   if (placed == 0) state.SkipWithError("nothing was placed");
   state.SetItemsProcessed(placed);
 }
-BENCHMARK(BM_FillClusterWithGangs)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_FillClusterWithGangs)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
 
 }  // namespace
 }  // namespace sky
