@@ -44,7 +44,7 @@ Scenario::Scenario(Print print) : print_(std::move(print)) {
 }
 
 const std::map<std::string_view, Scenario::Method>& Scenario::Methods() {
-  static const std::map<std::string_view, Method> methods = {
+  static const std::map<std::string_view, Method> kMethods = {
       {"leaf", &Scenario::Leaf},        {"nodes", &Scenario::Nodes},
       {"queue", &Scenario::Queue},      {"quotas", &Scenario::Quotas},
       {"group", &Scenario::Group},      {"job", &Scenario::Job},
@@ -61,7 +61,7 @@ const std::map<std::string_view, Scenario::Method>& Scenario::Methods() {
       {"why", &Scenario::Why},          {"audit", &Scenario::Audit},
       {"expect", &Scenario::Expect},
   };
-  return methods;
+  return kMethods;
 }
 
 bool Scenario::Run(const Statement& statement) {

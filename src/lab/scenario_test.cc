@@ -123,7 +123,7 @@ void Register(const char* suite, const fs::path& path) {
 }
 
 // Registered before main: a script is a test as soon as its file is there.
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const fs::path& script : FilesIn("tests/scenarios", ".scn"))
     Register<ScenarioScript>("Scenarios", script);
   for (const fs::path& page : FilesIn("docs", ".md"))

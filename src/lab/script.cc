@@ -184,8 +184,8 @@ Result<std::string> ReadLine(std::string_view line, Statement& statement) {
 }  // namespace
 
 std::span<const ScriptVerb> ScenarioVerbs() {
-  static const std::vector<ScriptVerb> verbs = MakeVerbs();
-  return verbs;
+  static const std::vector<ScriptVerb> kVerbs = MakeVerbs();
+  return kVerbs;
 }
 
 Result<std::vector<Statement>> ReadScript(std::string_view text, std::string_view origin) {
