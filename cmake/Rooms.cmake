@@ -38,7 +38,7 @@ add_custom_target(doors COMMAND ${PROJECT_SOURCE_DIR}/tools/tidy --only doors
                   COMMENT "Checking the doors between rooms")
 
 # The rooms whose tests say their clusters in the words of testing/.
-set(SKY_TESTED_WITH_WORDS framework plugins actions diagnose scheduler testing lab cli)
+set(SKY_TESTED_WITH_WORDS model cache framework plugins actions diagnose scheduler testing lab cli)
 
 function(sky_library room)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cc)

@@ -19,7 +19,8 @@ bool NodeReady(const api::Node& node) {
 
 // All that a NodeStatic predicate may read of a node.
 bool SameStatics(const api::Node& a, const api::Node& b) {
-  return a.metadata.labels == b.metadata.labels && a.spec == b.spec && NodeReady(a) == NodeReady(b);
+  return a.metadata.labels == b.metadata.labels && a.spec == b.spec &&
+         NodeReady(a) == NodeReady(b) && a.metadata.deleting() == b.metadata.deleting();
 }
 
 // The rows that a pod is linked to follow from these alone.
@@ -89,12 +90,14 @@ void Cluster::FreeIfUnused(NodeId id) {
 void Cluster::FreeIfUnused(QuotaId id) {
   const Quota& quota = quotas_[id];
   if (!quota.live || quota.object || !quota.users.empty()) return;
-  if (quota.node.valid()) {
-    EraseSorted(Mutable(quota.node).quotas, id);
-    Dirty(quota.node);
+  const NodeId node = quota.node;
+  if (node.valid()) {
+    EraseSorted(Mutable(node).quotas, id);
+    Dirty(node);
   }
   touched_.quotas.push_back(id);
   quotas_.Free(id);
+  if (node.valid()) FreeIfUnused(node);
 }
 
 void Cluster::FreeIfUnused(JobId id) {
@@ -178,7 +181,9 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
     const Task& task = tasks_[id];
     if (task.job.valid()) Dirty(task.job);
     if (task.node.valid()) Dirty(task.node);
-    if (task.quota.valid()) Dirty(task.quota);
+    if (const QuotaId quota = task.used_quota(); quota.valid()) Dirty(quota);
+    if (task.facts->grouping == Grouping::kSingle)
+      Mutable(task.job).notes = ReadJobNotes(task.facts->meta());
     if (task.facts->deleting && !task.node.valid()) SetClaim(id, Claim{});
   } else {
     if (known) Detach(id);
@@ -296,9 +301,7 @@ void Cluster::RemoveQuota(std::string_view name) {
   UnrefNode(status_node);
   Dirty(id);
   // Pods that still use it keep the row, and are counted by it, until they end.
-  const NodeId node = quota.node;
   FreeIfUnused(id);
-  if (node.valid()) FreeIfUnused(node);
 }
 
 void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& settings) {

@@ -96,8 +96,9 @@ Resources& Resources::operator-=(const Resources& other) {
 Resources Resources::Max(const Resources& a, const Resources& b) {
   Resources most = a;
   if (b.amounts_.size() > most.amounts_.size()) most.amounts_.resize(b.amounts_.size(), 0);
-  for (size_t i = 0; i < b.amounts_.size(); ++i)
-    most.amounts_[i] = std::max(most.amounts_[i], b.amounts_[i]);
+  // A name that one of them doesn't have is zero there, which is more than an over-bound node's.
+  for (size_t i = 0; i < most.amounts_.size(); ++i)
+    most.amounts_[i] = std::max(most.amounts_[i], b[ResourceId(i)]);
   return most;
 }
 
@@ -130,13 +131,17 @@ api::ResourceList ToList(const Resources& amounts, const ResourceNames& names) {
   return list;
 }
 
+bool Negligible(int64_t amount, ResourceId id, const ResourceNames& names) {
+  return amount < kScalarTolerance && names.IsScalar(id);
+}
+
 ResourceId FirstMissing(const Resources& request, const Resources& room,
                         const ResourceNames& names) {
   for (size_t i = 0; i < request.size(); ++i) {
     const ResourceId id(i);
     const int64_t wanted = request[id];
     if (wanted <= 0 || wanted <= room[id]) continue;
-    if (SaturatingSub(wanted, room[id]) < kScalarTolerance && names.IsScalar(id)) continue;
+    if (Negligible(SaturatingSub(wanted, room[id]), id, names)) continue;
     return id;
   }
   return {};

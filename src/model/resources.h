@@ -76,6 +76,8 @@ ResourceId FirstMissing(const Resources& request, const Resources& room,
 inline bool Fits(const Resources& request, const Resources& room, const ResourceNames& names) {
   return !FirstMissing(request, room, names).valid();
 }
+// Too little of a scalar to matter (below 0.01).
+bool Negligible(int64_t amount, ResourceId id, const ResourceNames& names);
 // How many times `request` fits into `room`, at most `limit`; `limit` when nothing is asked.
 int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names,
                  int64_t limit);
