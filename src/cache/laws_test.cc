@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold after any history: ledgers equal a recount, a snapshot brought up to date row by
+// row equals a cluster made from nothing, and a gang is assumed whole or not at all.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "testing/random_events.h"
+
+namespace sky::cache {
+namespace {
+
+using testing::Cluster;
+using testing::RandomEvents;
+
+// Σ of a node's open claims and of what runs there never exceeds it at the moment of a commit:
+// CheckRoom says so for the names that a round asks; here counted from nothing.
+std::string Oversold(const model::Cluster& cluster, const Round& round) {
+  for (const RoundEntry& entry : round.entries) {
+    const model::Node& node = cluster.nodes()[cluster.nodes().Find(entry.node_name)];
+    const model::Task& task = cluster.tasks()[cluster.tasks().Find(entry.uid)];
+    for (size_t i = 0; i < task.facts->request.size(); ++i) {
+      const model::ResourceId name(i);
+      if (task.facts->request[name] > 0 && node.committed[name] > node.allocatable[name] + 9)
+        return fmt::format("{} on {}", cluster.names().resources.Name(name), node.name);
+    }
+  }
+  return {};
+}
+
+RC_GTEST_PROP(CacheLaw, LedgersEqualARecountAfterEveryEvent, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  for (int i = 0; i < 12; ++i) {
+    const std::string what = events.Next();
+    const std::string difference = cluster.cache().Audit();
+    if (!difference.empty()) RC_FAIL(what + "\n" + difference);
+  }
+}
+
+RC_GTEST_PROP(CacheLaw, ASnapshotByGenerationEqualsACacheMadeFromNothing, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  model::Cluster snapshot(cluster.names());
+  std::string history;
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 5; ++k) history += events.Next() + "\n";
+    cluster.cache().UpdateSnapshot(snapshot);
+    const auto rebuilt = cluster.Rebuilt(seed + static_cast<uint64_t>(i));
+    const std::string have = snapshot.Dump(), want = rebuilt->Copy().Dump();
+    if (have != want) RC_FAIL(history + "have\n" + have + "\nfrom nothing\n" + want);
+  }
+}
+
+RC_GTEST_PROP(CacheLaw, WhatASessionLeftBehindIsGoneWithTheNextSnapshot, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  for (int i = 0; i < 3; ++i) {
+    events.Next();
+    // The gang's claims are refused at the last moment, or taken: both leave a used session.
+    if (i % 2 == 0) cluster.BeforeCommit([&] { events.Next(); });
+    cluster.Cycle();
+    cluster.cache().UpdateSnapshot(cluster.snapshot());
+    RC_ASSERT(cluster.snapshot().Dump() == cluster.cache().Copy().Dump());
+  }
+}
+
+RC_GTEST_PROP(CacheLaw, AGangIsAssumedWholeOrNotAtAllWhateverHappensInBetween, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  for (int i = 0; i < 4; ++i) {
+    events.Next();
+    std::string surprise;
+    cluster.BeforeCommit([&] { surprise = events.Next(); });
+    cluster.Cycle();
+    const model::Cluster after = cluster.cache().Copy();
+    for (const Round& round : cluster.result().committed) {
+      size_t placed = 0;
+      for (const RoundEntry& entry : round.entries) {
+        const auto task = after.tasks().Find(entry.uid);
+        if (task.valid() && (after.tasks()[task].bound() || after.tasks()[task].claim.open()))
+          ++placed;
+      }
+      if (placed != round.entries.size())
+        RC_FAIL(
+            fmt::format("{}: {} of {} of {}", surprise, placed, round.entries.size(), round.job));
+      const model::Job& job = after.jobs()[after.jobs().Find(round.job)];
+      RC_ASSERT(job.ready >= job.needed);
+      RC_ASSERT(Oversold(after, round) == "");
+    }
+  }
+}
+
+// The planner and the commit ask the same questions: what nothing has changed is never refused, or
+// the scheduler would plan the same again at once, for ever.
+RC_GTEST_PROP(CacheLaw, WhatIsPlannedOnAnUnchangedClusterIsNeverRefused, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  std::string history;
+  for (int i = 0; i < 4; ++i) {
+    history += events.Next() + "\n";
+    cluster.Cycle();
+    for (const auto& [job, why] : cluster.result().refusals)
+      if (why.main == model::Reason::kPlacementConflict) RC_FAIL(history + why.detail);
+  }
+}
+
+}  // namespace
+}  // namespace sky::cache
