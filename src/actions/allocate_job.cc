@@ -85,6 +85,7 @@ class AllocateJob final : public framework::Action {
     if (!Planner(session, *round).Make()) return session.Refuse(id, std::move(round->plan.why));
     Refusals why;
     if (!session.QuotaReady(*round, why)) return session.Refuse(id, std::move(why));
+    round->order = session.rounds.size();
     session.rounds.insert_or_assign(id, std::move(round));
   }
 };

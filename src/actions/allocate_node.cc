@@ -2,6 +2,8 @@
 // allocateZone and allocateQuota: hop 2. Each round's quotas go to the nodes that the plan names,
 // each pair asked once more; one gate decides over all of the job's bindings of the round; then the
 // commit.
+#include <algorithm>
+
 #include "actions/actions.h"
 #include "framework/session.h"
 
@@ -40,12 +42,14 @@ class AllocateNode final : public framework::Action {
 
   void Execute(Session& session) override {
     // In the order in which they were planned: by the order of jobs.
-    for (const model::JobId job : session.OrderedJobs()) {
-      const auto found = session.rounds.find(job);
-      if (found == session.rounds.end() || found->second->on_nodes) continue;
-      if (session.PredicateZone(job).enabled != topology_) continue;
-      Place(session, *found->second);
-      session.rounds.erase(found);
+    std::vector<JobRound*> planned;
+    for (const auto& [job, round] : session.rounds)
+      if (session.PredicateZone(job).enabled == topology_) planned.push_back(round.get());
+    std::sort(planned.begin(), planned.end(),
+              [](const JobRound* a, const JobRound* b) { return a->order < b->order; });
+    for (JobRound* round : planned) {
+      Place(session, *round);
+      session.rounds.erase(round->job);
     }
   }
 

@@ -59,7 +59,8 @@ bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> no
                        bool in_order, bool prefer_bound) {
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
   const model::Job& job = cluster_.jobs()[round_.job];
-  std::vector<int64_t> load(nodes.size(), 0);
+  std::vector<int64_t> load(nodes.size(), 0);    // of this pass
+  std::vector<int64_t> before(nodes.size(), 0);  // siblings that are there already
   const auto position = [&](NodeId node) -> std::optional<int64_t> {
     const auto at = std::find(nodes.begin(), nodes.end(), node);
     return at == nodes.end() ? std::nullopt : std::optional<int64_t>(at - nodes.begin());
@@ -87,6 +88,7 @@ bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> no
     const NodeId node = task.bound() ? task.node : task.claim.node;
     if (!node.valid() || !policy_.enabled) continue;
     positions[rank] = position(node);
+    if (positions[rank]) ++before[static_cast<size_t>(*positions[rank])];
     siblings = true;
   }
   int64_t last = 0;
@@ -98,7 +100,7 @@ bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> no
     if (!in_order) interval = topology::Interval{};
     bool placed = false;
     for (size_t i = 0; i < nodes.size() && !placed; ++i) {
-      if (!interval.Holds(static_cast<int64_t>(i)) || load[i] >= cap) continue;
+      if (!interval.Holds(static_cast<int64_t>(i)) || before[i] + load[i] >= cap) continue;
       // Idle bound quotas come before free ones: leave this node alone when the tasks that are left
       // are just enough for those at and beyond it.
       placed = TryNode(task, nodes[i], bound_beyond(i) > left);
@@ -119,7 +121,9 @@ bool Planner::PassOnce(std::span<const TaskId> tasks, std::span<const NodeId> no
 bool Planner::PlaceOrdered(std::span<const TaskId> tasks, std::span<const NodeId> nodes) {
   const auto n = static_cast<int64_t>(tasks.size()), m = static_cast<int64_t>(nodes.size());
   if (!policy_.pack) {
-    int64_t low = (n + m - 1) / m, high = n;
+    // Siblings count towards a node's share, so that no cap is higher than with all on one node.
+    const auto members = static_cast<int64_t>(cluster_.jobs()[round_.job].ranked.size());
+    int64_t low = (n + m - 1) / m, high = std::max(n, members);
     if (Pass(tasks, nodes, low, true)) return true;
     while (high - low > 1) {
       const int64_t middle = low + (high - low) / 2;
@@ -134,11 +138,11 @@ bool Planner::PlaceOrdered(std::span<const TaskId> tasks, std::span<const NodeId
       round_.plan.tasks.resize(planned);
     }
     if (Pass(tasks, nodes, high, true)) return true;
-  } else if (Pass(tasks, nodes, n, true)) {
+  } else if (Pass(tasks, nodes, INT64_MAX, true)) {
     return true;
   }
   // Ranks of a gang that isn't strict may also stand out of order rather than wait.
-  return !policy_.strict && Pass(tasks, nodes, n, false);
+  return !policy_.strict && Pass(tasks, nodes, INT64_MAX, false);
 }
 
 // Without topology: each task to its best node by score. Accelerators of one job stay on one spec

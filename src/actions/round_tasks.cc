@@ -23,6 +23,9 @@ std::vector<TaskId> RoundTasks(const Cluster& cluster, const model::Job& job) {
     if (task.placeable()) placeable.push_back(id);
     if (task.bound() || task.claim.open()) ++placed_by_role[task.facts->role];
   }
+  for (const TaskId id : job.members)
+    if (cluster.tasks()[id].state == model::TaskState::kSucceeded)
+      ++placed_by_role[cluster.tasks()[id].facts->role];
   if (placeable.empty()) return {};
   if (job.ready >= job.needed) return placeable;
   int64_t missing = int64_t{job.needed} - job.ready;

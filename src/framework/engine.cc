@@ -35,6 +35,7 @@ CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
   session.CompileExpressions();
   for (const auto& action : actions_) action->Execute(session);
   session.rounds.clear();
+  cluster.Flush();
   for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
   return {session.committed(), session.approved(), session.refusals(), session.conflicted()};
 }

@@ -182,7 +182,9 @@ bool Session::Commit(JobRound& planned) {
   for (const cache::RoundEntry& entry : round.entries)
     cluster_.SetClaim(cluster_.tasks().Find(entry.uid),
                       {model::Claim::Phase::kWriting, entry.quota, entry.node, *number, false});
-  cluster_.Flush();
+  // The counts of jobs stay those of the opening until the session ends: other rounds own shares
+  // that they may have to give back.
+  cluster_.FlushLedgers();
   committed_.push_back(std::move(round));
   return true;
 }

@@ -29,6 +29,7 @@ struct JobRound {
   model::JobId job;
   Plan plan;
   Statement statement;
+  size_t order = 0;       // of planning: hop 2 goes by it
   bool extras = false;    // beyond the minimum: each stands for itself
   bool on_nodes = false;  // hop 2 is done
 };

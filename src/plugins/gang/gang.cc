@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/gang/gang.h"
 
+#include <map>
+
 #include "framework/session.h"
 
 namespace sky::plugins {
@@ -65,6 +67,7 @@ bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, 
 // are enough.
 bool Startable(const model::Cluster& cluster, const Job& job) {
   int64_t members = 0;
+  std::map<model::NodeId, model::Resources> claimed;  // all of the gang's claims on a node together
   for (const model::TaskId id : job.members) {
     const model::Task& task = cluster.tasks()[id];
     if (task.state == model::TaskState::kSucceeded) ++members;
@@ -72,14 +75,11 @@ bool Startable(const model::Cluster& cluster, const Job& job) {
     if (task.bound()) ++members;
     if (!task.claim.open() || !task.claim.node.valid()) continue;
     ++members;
-    const model::Node& node = cluster.nodes()[task.claim.node];
-    for (size_t i = 0; i < task.facts->request.size(); ++i) {
-      const model::ResourceId name(i);
-      if (task.facts->request[name] > 0 &&
-          node.used[name] > node.allocatable[name] - task.facts->request[name])
-        return false;
-    }
+    claimed[task.claim.node] += task.facts->request;
   }
+  for (const auto& [node, request] : claimed)
+    if (!model::Fits(request, cluster.nodes()[node].Idle(), cluster.names().resources))
+      return false;
   return members >= job.needed;
 }
 
