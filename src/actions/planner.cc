@@ -163,20 +163,6 @@ void Planner::Measure(Cell& cell, std::span<const TaskId> tasks) {
   }
 }
 
-std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks) {
-  std::vector<Cell> cells;
-  for (const CellKey& key : policy_.cells) {
-    Cell cell;
-    cell.key = key;
-    for (const NodeId node : cluster_.cells().at(key))
-      if (!key.zone.valid() || ZoneOf(node) == key.zone) cell.nodes.push_back(node);
-    if (cell.nodes.empty()) continue;
-    Measure(cell, tasks);
-    cells.push_back(std::move(cell));
-  }
-  return cells;
-}
-
 namespace {
 
 int64_t FirstIndex(const model::Cluster& cluster, const std::vector<NodeId>& nodes) {
@@ -191,7 +177,32 @@ std::string_view ZoneName(const model::Cluster& cluster, const CellKey& key) {
   return key.zone.valid() ? cluster.names().zones.Name(key.zone) : std::string_view{};
 }
 
+// Physical order; a total one, whatever ids the names got.
+bool Before(const model::Cluster& cluster, const CellKey& a, const CellKey& b) {
+  const int64_t first_a = FirstIndex(cluster, cluster.cells().at(a)),
+                first_b = FirstIndex(cluster, cluster.cells().at(b));
+  if (first_a != first_b) return first_a < first_b;
+  if (a.zone != b.zone) return NaturalLess{}(ZoneName(cluster, a), ZoneName(cluster, b));
+  return NaturalLess{}(SpecName(cluster, a), SpecName(cluster, b));
+}
+
 }  // namespace
+
+std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks) {
+  std::vector<Cell> cells;
+  for (const CellKey& key : policy_.cells) {
+    Cell cell;
+    cell.key = key;
+    for (const NodeId node : cluster_.cells().at(key))
+      if (!key.zone.valid() || ZoneOf(node) == key.zone) cell.nodes.push_back(node);
+    if (cell.nodes.empty()) continue;
+    Measure(cell, tasks);
+    cells.push_back(std::move(cell));
+  }
+  std::sort(cells.begin(), cells.end(),
+            [&](const Cell& a, const Cell& b) { return Before(cluster_, a.key, b.key); });
+  return cells;
+}
 
 bool Planner::PlaceChain(std::span<const TaskId> tasks) {
   if (tasks.empty()) return true;
@@ -213,12 +224,7 @@ bool Planner::PlaceInOneCell(std::span<const TaskId> tasks, std::vector<Cell*> c
     const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
     if (bound_a != bound_b) return bound_a > bound_b;
     if (a->capacity != b->capacity) return a->capacity < b->capacity;
-    const int64_t first_a = FirstIndex(cluster_, a->nodes),
-                  first_b = FirstIndex(cluster_, b->nodes);
-    if (first_a != first_b) return first_a < first_b;
-    if (a->key.zone != b->key.zone)
-      return NaturalLess{}(ZoneName(cluster_, a->key), ZoneName(cluster_, b->key));
-    return NaturalLess{}(SpecName(cluster_, a->key), SpecName(cluster_, b->key));
+    return Before(cluster_, a->key, b->key);
   });
   for (const Cell* cell : cells)
     if (PlaceOrdered(tasks, cell->nodes)) return true;
@@ -241,7 +247,7 @@ bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>&
   for (auto& [spec, all] : by_spec) {
     std::sort(all.begin(), all.end(), [&](const Cell* a, const Cell* b) {
       if (a->capacity != b->capacity) return a->capacity > b->capacity;
-      return FirstIndex(cluster_, a->nodes) < FirstIndex(cluster_, b->nodes);
+      return Before(cluster_, a->key, b->key);
     });
     int64_t sum = 0;
     size_t k = 0;
@@ -261,9 +267,8 @@ bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>&
     return NaturalLess{}(SpecName(cluster_, a[0]->key), SpecName(cluster_, b[0]->key));
   });
   for (std::vector<Cell*>& choice : choices) {
-    std::sort(choice.begin(), choice.end(), [&](const Cell* a, const Cell* b) {
-      return FirstIndex(cluster_, a->nodes) < FirstIndex(cluster_, b->nodes);
-    });
+    std::sort(choice.begin(), choice.end(),
+              [&](const Cell* a, const Cell* b) { return Before(cluster_, a->key, b->key); });
     std::vector<NodeId> nodes;
     for (const Cell* cell : choice)
       nodes.insert(nodes.end(), cell->nodes.begin(), cell->nodes.end());
@@ -283,6 +288,15 @@ bool Planner::AnyBound(TaskId task) {
                      [&](QuotaId quota) { return cluster_.quotas()[quota].node.valid(); });
 }
 
+// One node's answer; a quota that is bound can only say anything about its own.
+Verdict Planner::WhyNot(TaskId task, QuotaId quota, NodeId node) const {
+  const NodeId there = cluster_.quotas()[quota].node;
+  if (there.valid() && there != node) return Verdict::Fit();
+  Verdict verdict = session_.task_to_node.Feasible(task, node);
+  if (verdict.fit() && !there.valid()) verdict = session_.quota_to_node.Feasible(quota, node);
+  return verdict.fit() ? FitsRoom(cluster_, task, quota, node) : verdict;
+}
+
 // Why the chain has no place: numbers for the best zone, and what each node says.
 void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(tasks.size());
@@ -290,15 +304,18 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
   const Cell* best = nullptr;
   int64_t size = 0;
   for (const Cell& cell : cells) {
-    if (best == nullptr || cell.capacity > best->capacity) best = &cell;
+    if (best == nullptr || cell.capacity > best->capacity ||
+        (cell.capacity == best->capacity && Before(cluster_, cell.key, best->key)))
+      best = &cell;
     size += cell.size;
   }
   const bool zoned = best != nullptr && best->key.zone.valid();
+  const bool full = zoned && (best->capacity < n || policy_.strict);
   if (best == nullptr) {
     why.Add(Reason::kNoTopology, std::max<int64_t>(policy_.without_topology, 1));
   } else if (size < n && !AnyBound(tasks.front())) {
     why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
-  } else if (zoned) {
+  } else if (full) {
     const bool could =
         std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.size >= n; });
     const bool order = policy_.strict && best->capacity >= n;
@@ -307,7 +324,7 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
                                     : Reason::kNoZoneFits,
                             n, best->capacity));
   }
-  if (zoned) {
+  if (full) {
     std::string zone(ZoneName(cluster_, best->key));
     std::replace(zone.begin(), zone.end(), '\0', ',');
     why.detail = fmt::format("{} has room for {} of {}", zone, best->capacity, n);
@@ -317,15 +334,7 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
   const TaskId first = tasks.front();
   const Pool& pool = PoolOf(first);
   for (const Cell& cell : cells)
-    for (const NodeId node : cell.nodes) {
-      Verdict verdict = session_.task_to_node.Feasible(first, node);
-      if (verdict.fit() && !pool.quotas.empty())
-        verdict = session_.quota_to_node.Feasible(pool.quotas.front(), node);
-      if (verdict.fit() && !pool.quotas.empty() &&
-          !cluster_.quotas()[pool.quotas.front()].node.valid())
-        verdict = FitsRoom(cluster_, first, pool.quotas.front(), node);
-      why.Add(verdict);
-    }
+    for (const NodeId node : cell.nodes) why.Add(WhyNot(first, pool.quotas.front(), node));
   if (!why.empty()) return;
   // Its quotas are bound where nobody is.
   for (const QuotaId quota : pool.quotas) {

@@ -68,6 +68,7 @@ class Planner {
   model::ZoneId ZoneOf(model::NodeId node) const;
   bool AnyBound(model::TaskId task);
   bool EnoughQuotas(std::span<const model::TaskId> tasks);
+  model::Verdict WhyNot(model::TaskId task, model::QuotaId quota, model::NodeId node) const;
   void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
 
   framework::Session& session_;

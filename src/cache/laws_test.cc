@@ -31,7 +31,7 @@ RC_GTEST_PROP(CacheLaw, LedgersEqualARecountAfterEveryEvent, (uint64_t seed)) {
   Cluster cluster;
   RandomEvents events(cluster, seed);
   events.Begin();
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 8; ++i) {
     const std::string what = events.Next();
     const std::string difference = cluster.cache().Audit();
     if (!difference.empty()) RC_FAIL(what + "\n" + difference);
