@@ -24,6 +24,7 @@ void Executor::Submit(Round round) {
   auto running = std::make_shared<Running>();
   running->round = std::move(round);
   running->states.assign(running->round.entries.size(), EntryState::kClaimed);
+  running->open_until.assign(running->round.entries.size(), MonoTime{});
   running->approved = approved_early_.erase(running->round.number) > 0;
   running_[running->round.number] = running;
   if (running->round.recorded)
@@ -36,6 +37,7 @@ void Executor::Adopt(Round round) {
   auto running = std::make_shared<Running>();
   running->round = std::move(round);
   running->states.assign(running->round.entries.size(), EntryState::kClaimed);
+  running->open_until.assign(running->round.entries.size(), MonoTime{});
   running->approved = approved_early_.erase(running->round.number) > 0;
   running_[running->round.number] = running;
   Acknowledged(running);

@@ -85,6 +85,7 @@ class Executor {
   void ReadPod(const RunningPtr& running, size_t entry, bool definite, std::string refusal);
   void Settle(const RunningPtr& running, size_t entry);
   void StopSending(const RunningPtr& running);
+  void GiveBack(const RunningPtr& running, size_t entry);
   void EntryDropped(const RunningPtr& running, size_t entry);
   void FinishIfSettled(const RunningPtr& running);
 

@@ -38,8 +38,9 @@ void Executor::Pump() {
 
 void Executor::SendBinding(const RunningPtr& running, size_t index) {
   const RoundEntry& entry = running->round.entries[index];
-  if (running->states[index] != EntryState::kClaimed || running->stopped) return;
-  if (!cache_.MayBind(running->round.number, entry)) return EntryDropped(running, index);
+  if (running->states[index] != EntryState::kClaimed) return;
+  if (running->stopped) return GiveBack(running, index);
+  if (!cache_.MayBind(running->round.number, entry)) return GiveBack(running, index);
   running->states[index] = EntryState::kSent;
   cache_.MarkSending(running->round.number, entry.uid);
   ++in_flight_;
@@ -76,6 +77,7 @@ void Executor::BindingAnswered(const RunningPtr& running, size_t index,
       return again(
           std::chrono::seconds(1));  // it never left: the claim stays, the same binding goes again
     case Code::kUnknownOutcome:
+      running->open_until[index] = loop_.Now() + kMayStillLand;
       return ReadPod(running, index, false, error.message());
     default:
       return ReadPod(running, index, true, error.message());
@@ -111,8 +113,11 @@ void Executor::ReadPod(const RunningPtr& running, size_t index, bool definite,
                        Pump();
                      });
                    }
-                   EntryDropped(running, index);
-                   if (pod->metadata.deleting() || !pod->spec.scheduling_gates.empty()) return;
+                   // No binding of such a pod is ever accepted, an older attempt neither.
+                   if (pod->metadata.deleting() || !pod->spec.scheduling_gates.empty())
+                     return EntryDropped(running, index);
+                   GiveBack(running, index);
+                   if (refusal.empty()) return;
                    events_.refused(running->round, model::Reason::kBindRefused,
                                    fmt::format("{}: {}", wanted.name, refusal));
                    StopSending(running);
@@ -124,8 +129,20 @@ void Executor::Settle(const RunningPtr& running, size_t index) {
   running->states[index] = EntryState::kBound;
   running->round.started = true;
   cache_.NoteBound(entry.uid, entry.node_name, entry.quota_name);
+  cache_.Drop(running->round.number, entry.uid);  // the watch may have told first
   events_.bound(entry, running->round);
   FinishIfSettled(running);
+}
+
+// The entry won't be sent again. Its claim ends now, unless an attempt whose outcome nobody knows
+// may still land: then it is held until that can't be any more, and the pod has the last word
+// (F10).
+void Executor::GiveBack(const RunningPtr& running, size_t index) {
+  const MonoTime until = running->open_until[index];
+  if (loop_.Now() >= until) return EntryDropped(running, index);
+  running->states[index] = EntryState::kSent;
+  Retry(running, until - loop_.Now(),
+        [this, running, index] { ReadPod(running, index, true, ""); });
 }
 
 // The claim ends: on proof, or because it was never sent.
@@ -140,11 +157,8 @@ void Executor::EntryDropped(const RunningPtr& running, size_t index) {
 void Executor::StopSending(const RunningPtr& running) {
   if (running->round.started || running->stopped) return;
   running->stopped = true;
-  for (size_t i = 0; i < running->states.size(); ++i) {
-    if (running->states[i] != EntryState::kClaimed) continue;
-    running->states[i] = EntryState::kVoid;
-    cache_.Drop(running->round.number, running->round.entries[i].uid);
-  }
+  for (size_t i = 0; i < running->states.size(); ++i)
+    if (running->states[i] == EntryState::kClaimed) GiveBack(running, i);
   if (running->round.recorded) Void(running->round);
   FinishIfSettled(running);
 }
@@ -155,11 +169,9 @@ void Executor::Abandon() {
   last_written_.clear();
   const auto all = running_;
   for (const auto& [number, running] : all) {
-    for (EntryState& state : running->states)
-      if (state == EntryState::kClaimed) state = EntryState::kVoid;
     running->stopped = true;
-    cache_.DropRound(number);
-    FinishIfSettled(running);
+    for (size_t i = 0; i < running->states.size(); ++i)
+      if (running->states[i] == EntryState::kClaimed) GiveBack(running, i);
   }
 }
 

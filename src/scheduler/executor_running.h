@@ -11,6 +11,7 @@ enum class EntryState : uint8_t { kClaimed, kSent, kBound, kVoid };
 struct Executor::Running {
   cache::Round round;
   std::vector<EntryState> states;
+  std::vector<MonoTime> open_until;  // until then an attempt of unknown outcome may still land
   bool approved = false, queued = false, stopped = false;
   bool pictures_pending = false;
   bool voiding = false;  // only takes entries out of the record
@@ -21,6 +22,8 @@ struct Executor::Running {
   std::shared_ptr<const api::Placement> read;  // what was there when we looked
 };
 
+// A write's deadline at the server (F9: 4 s at most) and two seconds for clocks that differ.
+inline constexpr Duration kMayStillLand = std::chrono::seconds(6);
 inline constexpr int kMaxTries = 8;
 
 }  // namespace sky::scheduler

@@ -39,8 +39,11 @@ void PictureWriter::Look() {
     const std::vector<Picture> stale = cache_.TakeStalePictures(kMaxInFlight - in_flight_.size());
     if (stale.empty()) break;
     for (const Picture& picture : stale) {
-      // One write a quota at a time; the echo of the one under way brings it here again.
-      if (in_flight_.contains(picture.name)) continue;
+      // One write a quota at a time: the answer of the one under way brings it here again.
+      if (in_flight_.contains(picture.name)) {
+        changed_.insert(picture.name);
+        continue;
+      }
       if (picture.heals && !may_fix) {
         AgainAt(*last_fix_ + min_fix_interval_, picture.name);
         continue;
@@ -89,6 +92,10 @@ void PictureWriter::Write(const Picture& picture, std::function<void(Status)> do
       picture.name, Patch(picture),
       alive_.Guard([this, name = picture.name, done = std::move(done)](Result<Written> answer) {
         in_flight_.erase(name);
+        if (changed_.erase(name) > 0) {
+          cache_.PictureAgain(name);
+          Poke();
+        }
         if (answer) {
           ++written_;
           return done({});
@@ -113,19 +120,43 @@ struct PictureWriter::Batch {
   }
 };
 
+namespace {
+
+// Not a refusal: the same status, painted anew, may well be taken.
+bool Transient(const Error& error) {
+  return error.code() == Code::kConflict || error.code() == Code::kTooManyRequests ||
+         error.code() == Code::kUnknownOutcome || error.code() == Code::kUnavailable;
+}
+
+}  // namespace
+
+void PictureWriter::WriteOne(const std::string& name, int tries, std::function<void(Status)> done) {
+  const auto later = [this, name](Duration wait, int count, std::function<void(Status)> then) {
+    ++waiting_;
+    loop_.RunAfter(wait, alive_.Guard([this, name, count, then = std::move(then)] {
+      --waiting_;
+      WriteOne(name, count, then);
+    }));
+  };
+  if (in_flight_.contains(name))
+    return later(std::chrono::milliseconds(20), tries, std::move(done));
+  const auto picture = cache_.PictureOf(name);
+  if (!picture) return done({});
+  Write(*picture, [later, tries, done = std::move(done)](const Status& status) {
+    if (status || !Transient(status.error()) || tries >= kMaxTries) return done(status);
+    later(std::max<Duration>(status.error().retry_after(), std::chrono::milliseconds(200)),
+          tries + 1, done);
+  });
+}
+
 void PictureWriter::WriteNow(const cache::Round& round, std::function<void(Status)> done) {
   auto batch = std::make_shared<Batch>();
   batch->done = std::move(done);
-  std::vector<Picture> pictures;
   std::set<std::string> names;
-  for (const cache::RoundEntry& entry : round.entries)
-    if (names.insert(entry.quota_name).second)
-      if (auto picture = cache_.PictureOf(entry.quota_name))
-        pictures.push_back(std::move(*picture));
-  batch->open =
-      pictures.size() + 1;  // one for ourselves, so that nothing ends before all have begun
-  for (const Picture& picture : pictures)
-    Write(picture, [batch](Status status) { batch->Answer(status); });
+  for (const cache::RoundEntry& entry : round.entries) names.insert(entry.quota_name);
+  batch->open = names.size() + 1;  // one for ourselves, so that nothing ends before all have begun
+  for (const std::string& name : names)
+    WriteOne(name, 1, [batch](Status status) { batch->Answer(status); });
   batch->Answer({});
 }
 

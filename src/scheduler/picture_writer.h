@@ -38,9 +38,11 @@ class PictureWriter {
   void NoteHealing(const cache::Picture& picture);
   void AgainAt(MonoTime at, const std::string& name);
   void Write(const cache::Picture& picture, std::function<void(Status)> done);
+  void WriteOne(const std::string& name, int tries, std::function<void(Status)> done);
   static std::string Patch(const cache::Picture& picture);
 
   static constexpr size_t kMaxInFlight = 8;
+  static constexpr int kMaxTries = 5;
   static constexpr Duration kDelay = std::chrono::milliseconds(5);
 
   kube::Loop& loop_;
@@ -50,6 +52,7 @@ class PictureWriter {
   std::function<bool()> may_write_, busy_;
   kube::Lifeline alive_;
   std::set<std::string> in_flight_;  // quotas
+  std::set<std::string> changed_;    // of those, the ones that changed again meanwhile
   size_t waiting_ = 0;               // pictures that come again later
   bool timer_ = false;
   std::optional<MonoTime> last_fix_;

@@ -53,16 +53,33 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
     say("pod " + cluster.tasks()[task].facts->meta().Key(), pod_owner(task),
         std::string(model::ReasonName(model::Reason::kNoPodGroup)),
         "NoPodGroup: its owner's kind is grouped by a controller, and it has no PodGroup yet");
-  for (const cache::Round& round : result.committed) {
-    const model::JobId id = cluster.jobs().Find(round.job);
-    if (id.valid() && cluster.jobs()[id].object)
-      say(round.job, group_owner(cluster.jobs()[id]), "", "");
+  std::set<std::string> placed = std::exchange(placed_, {});
+  for (const cache::Round& round : result.committed) placed.insert(round.job);
+  NoteWhole(cluster, seen, placed);
+  for (const std::string& key : placed) {
+    const model::JobId id = cluster.jobs().Find(key);
+    if (id.valid() && cluster.jobs()[id].object && !seen.contains(key) &&
+        cluster.jobs()[id].ready >= cluster.jobs()[id].needed)
+      say(key, group_owner(cluster.jobs()[id]), "", "");
   }
-  // Whoever isn't waiting any more, and wasn't just placed, is gone or has been told.
+  // Whoever is gone needs no word any more.
   std::erase_if(reports_, [&](const auto& item) {
-    return !seen.contains(item.first) && !item.second.reason.empty() &&
-           !cluster.jobs().Find(item.first).valid();
+    return !seen.contains(item.first) && !cluster.jobs().Find(item.first).valid();
   });
+}
+
+// Gangs that wait no more though no round of ours placed them: another hand did, or an earlier life
+// of this process, whose last word may still stand in their objects.
+void Reporter::NoteWhole(const model::Cluster& cluster, const std::set<std::string>& seen,
+                         std::set<std::string>& placed) {
+  for (const auto& [key, report] : reports_)
+    if (!report.reason.empty() && !seen.contains(key)) placed.insert(key);
+  if (std::exchange(began_, true)) return;
+  for (size_t i = 0; i < cluster.jobs().size(); ++i) {
+    const model::Job& job = cluster.jobs()[model::JobId(i)];
+    if (job.live && job.object && Find(job.object->status.conditions, "Unschedulable") != nullptr)
+      placed.insert(job.name);
+  }
 }
 
 void Reporter::Say(const std::string& key, Owner owner, std::string reason, std::string message) {
@@ -70,8 +87,10 @@ void Reporter::Say(const std::string& key, Owner owner, std::string reason, std:
   Report& report = at->second;
   const bool changed = added || report.reason != reason || report.message != message ||
                        report.owner.uid != owner.uid;
+  if (added || report.reason != reason || report.owner.uid != owner.uid) report.since = loop_.Now();
   report.owner = std::move(owner);
-  if (!changed) return;
+  // What couldn't be written for want of leadership is said again.
+  if (!changed && (report.written || report.due)) return;
   report.reason = std::move(reason);
   report.message = std::move(message);
   report.written = AlreadySays(report);
@@ -120,6 +139,13 @@ void Reporter::Write(const std::string& key) {
   Report& report = at->second;
   report.due = false;
   if (report.written || !may_write_()) return;
+  const Duration left = report.since + kStands - loop_.Now();
+  if (!report.reason.empty() &&
+      left > Duration::zero()) {  // another reason since: it must stand too
+    report.due = true;
+    loop_.RunAfter(left, alive_.Guard([this, key] { Write(key); }));
+    return;
+  }
   report.written = true;
   ++in_flight_;
   auto answered = alive_.Guard([this, key](Result<cache::Written> answer) {
@@ -159,7 +185,8 @@ void Reporter::Answered(const std::string& key, Result<cache::Written> answer) {
                  alive_.Guard([this, key] { Write(key); }));
 }
 
-void Reporter::Bound(const cache::RoundEntry& entry) {
+void Reporter::Bound(const cache::RoundEntry& entry, const cache::Round& round) {
+  if (!round.group.empty()) placed_.insert(round.job);
   reports_.erase("pod " + entry.namespace_ + "/" + entry.name);
   reports_.erase("pod:" + entry.namespace_ + "/" + entry.name);
   cache::ClusterWriter::EventNote note;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "cache/cache.h"
@@ -23,7 +24,7 @@ class Reporter {
 
   // After each cycle, with the cluster that it ran on.
   void Cycle(const model::Cluster& cluster, const framework::CycleResult& result);
-  void Bound(const cache::RoundEntry& entry);
+  void Bound(const cache::RoundEntry& entry, const cache::Round& round);
   void Complain(const cache::Complaint& complaint);
   void Refused(const cache::Round& round, model::Reason reason, const std::string& why);
   // Why a job waits now, as people read it; "" when it doesn't.
@@ -44,6 +45,8 @@ class Reporter {
     MonoTime since{};
     bool written = false, due = false;
   };
+  void NoteWhole(const model::Cluster& cluster, const std::set<std::string>& seen,
+                 std::set<std::string>& placed);
   void Say(const std::string& key, Owner owner, std::string reason, std::string message);
   void Write(const std::string& key);
   bool AlreadySays(const Report& report) const;
@@ -58,6 +61,8 @@ class Reporter {
   std::function<bool()> may_write_;
   kube::Lifeline alive_;
   std::map<std::string, Report> reports_;  // by job key, or "pod ns/name" for a pod without a job
+  std::set<std::string> placed_;           // jobs with a member bound since the last cycle
+  bool began_ = false;                     // the words of an earlier life were looked at
   size_t in_flight_ = 0;
 };
 

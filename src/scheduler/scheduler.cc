@@ -33,7 +33,7 @@ ExecutorEvents Scheduler::MakeEvents() {
   events.bound = [this](const cache::RoundEntry& entry, const cache::Round& round) {
     ++stats_.bound;
     if (backoffs_.erase(round.job) > 0) cache_.SetBackoff(round.job, std::nullopt);
-    reporter_.Bound(entry);
+    reporter_.Bound(entry, round);
     pictures_.Poke();
   };
   events.refused = [this](const cache::Round& round, model::Reason reason, const std::string& why) {

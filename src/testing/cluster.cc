@@ -167,7 +167,7 @@ void Cluster::Finish(const std::string& pod) {
   Edit<api::Pod>(pod, [](api::Pod& it) { it.status.phase = "Succeeded"; });
 }
 
-std::vector<Bound> Cluster::Cycle() {
+std::vector<cache::Round> Cluster::Decide() {
   for (const auto& stale : cache_->TakeStaleGroups()) {
     const auto& groups = std::get<Kept<api::PodGroup>>(objects_);
     const auto found = groups.find(stale.key);
@@ -180,6 +180,12 @@ std::vector<Bound> Cluster::Cycle() {
     if (number) rounds_.emplace(*number, round);
     return number;
   });
+  Audit();
+  return result_.committed;
+}
+
+std::vector<Bound> Cluster::Cycle() {
+  Decide();
   std::vector<Bound> bound;
   for (const auto& [number, round] : rounds_) cache_->Acknowledge(number);
   for (const uint64_t number : result_.approved) {

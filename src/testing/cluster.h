@@ -68,6 +68,8 @@ class Cluster {
 
   // --- cycles ---
   std::vector<Bound> Cycle();
+  // The first half of it: the rounds that were assumed, nothing of them carried out yet.
+  std::vector<cache::Round> Decide();
   // Runs between the snapshot and the commit of the next cycle, once.
   void BeforeCommit(std::function<void()> surprise) { surprise_ = std::move(surprise); }
   const framework::CycleResult& result() const { return result_; }
