@@ -63,9 +63,6 @@ class Simulation {
   void KillScheduler();  // as kill -9: nothing is settled or released
   void CutStreams();     // its watches break off, as when the server goes away
   scheduler::Scheduler* scheduler() { return process_ ? process_->scheduler.get() : nullptr; }
-  // Called before each write of the scheduler reaches the server; false: the process dies at this
-  // moment, after the write was stored, before its answer.
-  std::function<bool(const server::Request&)> on_write;
 
   const ManualClock& clock() const { return clock_; }
   ManualClock& clock() { return clock_; }

@@ -77,7 +77,9 @@ void Reporter::NoteWhole(const model::Cluster& cluster, const std::set<std::stri
   if (std::exchange(began_, true)) return;
   for (size_t i = 0; i < cluster.jobs().size(); ++i) {
     const model::Job& job = cluster.jobs()[model::JobId(i)];
-    if (job.live && job.object && Find(job.object->status.conditions, "Unschedulable") != nullptr)
+    if (job.live && job.object &&
+        (Find(job.object->status.conditions, "Unschedulable") != nullptr ||
+         Find(job.object->status.conditions, "Scheduled") == nullptr))
       placed.insert(job.name);
   }
 }

@@ -93,7 +93,7 @@ void Scheduler::Begin() {
   MakeDefaultQueue();
   AdoptAll();
   executor_.Resume();
-  ReadStaleGroups();
+  ReadStaleGroups();  // of gangs that came before we were synced
   WatchLosses();
   pictures_.Poke();
   ScheduleCycle(Duration::zero());
