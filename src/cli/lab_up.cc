@@ -2,8 +2,6 @@
 #include "cli/lab_up.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "cli/stop_signals.h"
 #include "lab/api_server.h"
 #include "lab/crds.h"
 #include "lab/front.h"
@@ -61,14 +60,6 @@ current-context: lab
   out.close();
   if (!out) return Fail(Code::kUnavailable, "cannot write {}", path);
   return {};
-}
-
-sigset_t StopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
 }
 
 // The embedded cluster with its kubelets, beating as long as the server runs.
@@ -125,7 +116,7 @@ class Cluster {
   std::unique_ptr<server::HttpServer> http_;  // the first to die
 };
 
-Status Serve(const LabUpOptions& options, const sigset_t& signals) {
+Status Serve(const LabUpOptions& options) {
   TRY(CheckMayWrite(options.kubeconfig));
   const SystemClock clock;
   Cluster cluster(options, clock);
@@ -141,8 +132,7 @@ Status Serve(const LabUpOptions& options, const sigset_t& signals) {
   TRY(WriteKubeconfig(options.kubeconfig, cluster.address()));
   std::puts("ready");
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
+  WaitForStopSignal();
   cluster.Stop();
   return {};
 }
@@ -150,10 +140,8 @@ Status Serve(const LabUpOptions& options, const sigset_t& signals) {
 }  // namespace
 
 int RunLabUp(const LabUpOptions& options) {
-  // Before any thread starts, so that all of them leave the signals to sigwait.
-  const sigset_t signals = StopSignals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  const Status done = Serve(options, signals);
+  BlockStopSignals();
+  const Status done = Serve(options);
   if (done) return 0;
   fmt::print(stderr, "skyctl lab up: {}\n", done.error().message());
   return 1;

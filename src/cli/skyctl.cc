@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/demo.h"
+#include "cli/lab_kubelets.h"
 #include "cli/lab_run.h"
 #include "cli/lab_up.h"
 
@@ -36,6 +37,14 @@ void AddLabRun(CLI::App& lab, int& exit_code) {
   run->callback([script, &exit_code] { exit_code = RunLabRun(*script); });
 }
 
+void AddLabKubelets(CLI::App& lab, int& exit_code) {
+  auto kubeconfig = std::make_shared<std::string>();
+  CLI::App* kubelets =
+      lab.add_subcommand("kubelets", "hollow kubelets for the nodes of any API server");
+  kubelets->add_option("--kubeconfig", *kubeconfig, "else $KUBECONFIG, ~/.kube/config, in-cluster");
+  kubelets->callback([kubeconfig, &exit_code] { exit_code = RunLabKubelets(*kubeconfig); });
+}
+
 }  // namespace
 
 int RunSkyctl(int argc, char** argv) {
@@ -46,6 +55,7 @@ int RunSkyctl(int argc, char** argv) {
   CLI::App* lab = app.add_subcommand("lab", "the embedded cluster");
   lab->require_subcommand(1);
   AddLabUp(*lab, exit_code);
+  AddLabKubelets(*lab, exit_code);
   app.add_subcommand("demo", "the worked example on an embedded cluster of its own")
       ->callback([&exit_code] { exit_code = RunDemo(stdout); });
   AddLabRun(*lab, exit_code);

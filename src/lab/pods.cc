@@ -181,9 +181,8 @@ Answered<server::Response> Pods::Evict(const Call& call) {
   options.resource_version =
       TextAt(eviction, {"deleteOptions", "preconditions", "resourceVersion"});
   Call deletion = call;
-  if (const Json* dry_run = Find(eviction, {"deleteOptions", "dryRun"});
-      dry_run != nullptr && *dry_run == Json::array({"All"}))
-    deletion.dry_run = true;
+  const std::vector<std::string> dry_run = TextsAt(eviction, {"deleteOptions", "dryRun"});
+  deletion.dry_run = call.dry_run || std::ranges::find(dry_run, "All") != dry_run.end();
 
   const ObjectPtr stored = store_.Get(call.resource->stored_as, call.ns, call.name);
   if (stored == nullptr) return std::unexpected(NotFound(call.about()));

@@ -278,14 +278,13 @@ TEST(Delete, OfACollectionTakesWhatIsSelected) {
   EXPECT_EQ(TextAt(left["items"][0], {"metadata", "name"}), "b");
 }
 
-TEST(Delete, TakesAProtobufBodyAsNoOptions) {
+TEST(Delete, OnADryRunDeletesNothing) {
   TestCluster c;
   c.Make(kQuotas, c.Quota("q"));
-  EXPECT_EQ(c.client
-                ->Do("DELETE", kQuotas + "/q", std::string("k8s\0\x0a\x02", 6),
-                     "application/vnd.kubernetes.protobuf")
-                .status,
-            200);
+  EXPECT_EQ(c.client->Delete(kQuotas + "/q?dryRun=All").status, 200);
+  const Json options = {{"dryRun", {"All"}}};
+  EXPECT_EQ(c.client->Delete(kQuotas + "/q", &options).status, 200);
+  EXPECT_EQ(c.client->Get(kQuotas + "/q").status, 200);
 }
 
 TEST(Namespaces, GoWhenTheyAreEmpty) {

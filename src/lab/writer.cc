@@ -11,6 +11,7 @@
 #include "lab/managed_fields.h"
 #include "lab/meta_rules.h"
 #include "lab/patch.h"
+#include "lab/proto_body.h"
 #include "lab/reader.h"
 
 namespace sky::lab {
@@ -71,6 +72,11 @@ Answered<Json> Writer::Body(const Call& call, std::vector<std::string>& duplicat
     if (documents->size() != 1)
       return std::unexpected(BadRequest("the body must be exactly one YAML document"));
     return std::move(documents->front());
+  }
+  if (type == kProtobuf) {
+    auto document = ParseProtobuf(text);
+    if (!document) return std::unexpected(UnsupportedMediaType(document.error().message()));
+    return *std::move(document);
   }
   if (!type.empty() && !type.ends_with("json"))
     return std::unexpected(

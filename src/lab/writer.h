@@ -18,6 +18,7 @@ struct DeleteOptions {
   std::optional<int64_t> grace_seconds;
   std::string uid, resource_version;  // preconditions
   std::string propagation;            // Background, Foreground, Orphan
+  bool dry_run = false;
 };
 
 class Writer {

@@ -18,21 +18,20 @@ Json Parsed(const ObjectPtr& object) {
   return *std::move(document);
 }
 
-// From the body, else from the query. A protobuf body says nothing that we could read; clients that
-// send one (kubectl drain) mean the defaults.
+// From the body, else from the query.
 Answered<DeleteOptions> ReadOptions(const Call& call) {
   DeleteOptions options;
   Json body = Json::object();
-  const std::string& text = call.request->body;
-  if (!text.empty() && !text.starts_with(std::string_view("k8s\0", 4))) {
-    auto parsed = ParseJson(text);
-    if (!parsed) return std::unexpected(BadRequest(parsed.error().message()));
-    body = *std::move(parsed);
+  if (!call.request->body.empty()) {
+    std::vector<std::string> duplicates;
+    body = TRY(Writer::Body(call, duplicates));
   }
   options.grace_seconds = IntAt(body, {"gracePeriodSeconds"});
   options.uid = TextAt(body, {"preconditions", "uid"});
   options.resource_version = TextAt(body, {"preconditions", "resourceVersion"});
   options.propagation = TextAt(body, {"propagationPolicy"});
+  const std::vector<std::string> dry_run = TextsAt(body, {"dryRun"});
+  options.dry_run = call.dry_run || std::ranges::find(dry_run, "All") != dry_run.end();
   if (options.propagation.empty()) options.propagation = call.Query("propagationPolicy");
   if (const std::string_view grace = call.Query("gracePeriodSeconds");
       !options.grace_seconds && !grace.empty()) {
@@ -79,7 +78,7 @@ Answered<Json> Writer::Remove(const Call& call, const DeleteOptions& options, bo
       grace > 0 || !TextsAt(document, {"metadata", "finalizers"}).empty() || is_namespace;
   TRY(InTime(call));
   gone = !waits;
-  if (call.dry_run) return document;
+  if (call.dry_run || options.dry_run) return document;
   if (!waits) {
     const ObjectPtr last = store_.Delete(resource.stored_as, call.ns, call.name);
     SweepNamespace(call.ns);

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// skyctl lab up as a program: its files, its exit codes, its server, and kubelets beside it.
+#include "cli/lab_up.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kube/client.h"
+#include "kube/http.h"
+#include "kube/kubeconfig.h"
+
+namespace sky::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A running program whose output goes to a file.
+class Program {
+ public:
+  Program(std::vector<std::string> arguments, const fs::path& log) {
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    const int out = ::open(log.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ~Program() {
+    if (pid_ > 0) Stop(SIGKILL);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // The exit code, waited for; 256 and more for a signal.
+  int Wait() {
+    int status = 0;
+    ::waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+  }
+  int Stop(int signal) {
+    ::kill(pid_, signal);
+    return Wait();
+  }
+  bool Running() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+class LabUp : public ::testing::Test {
+ protected:
+  LabUp() : folder_(fs::temp_directory_path() / fmt::format("sky-lab-up-{}", ::getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~LabUp() override { fs::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ / name; }
+  void Write(const std::string& name, std::string_view text) const {
+    std::ofstream(Path(name)) << text;
+  }
+  std::unique_ptr<Program> Start(std::vector<std::string> arguments, const std::string& log) const {
+    arguments.insert(arguments.begin(), SKY_BIN_DIR "/skyctl");
+    return std::make_unique<Program>(std::move(arguments), Path(log));
+  }
+  std::unique_ptr<Program> Up(std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"lab", "up", "--kubeconfig", Path("kubeconfig")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Start(std::move(arguments), "log");
+  }
+  // Waits with a bound for another process, which has no clock to turn.
+  template <class Condition>
+  static bool Eventually(Condition condition) {
+    for (int i = 0; i < 1200; ++i) {
+      if (condition()) return true;
+      ::usleep(50'000);
+    }
+    return false;
+  }
+  bool Ready(const std::string& log = "log") const {
+    return Eventually([&] { return ReadText(Path(log)).find("ready\n") != std::string::npos; });
+  }
+
+  const fs::path folder_;
+};
+
+// A client by the kubeconfig that was written.
+class Client {
+ public:
+  explicit Client(const std::string& kubeconfig) {
+    const auto access = kube::LoadAccess(kube::AccessOptions::FromEnvironment(kubeconfig));
+    EXPECT_TRUE(access.has_value());
+    http_ = kube::HttpClient::Create(*access, clock_).value();
+    client_ = std::make_unique<kube::Client>(*http_);
+  }
+  template <class T>
+  Result<T> Get(std::string_view ns, std::string_view name) {
+    return kube::Await<T>(
+        [&](kube::Done<T> done) { client_->Get<T>(ns, name, {}, std::move(done)); });
+  }
+  Result<std::string> Call(kube::Method method, std::string path, std::string body = "") {
+    return kube::Await<std::string>([&](kube::Done<std::string> done) {
+      kube::Request request;
+      request.method = method;
+      request.path = std::move(path);
+      request.body = std::move(body);
+      request.content_type = "application/json";
+      client_->raw().Call(std::move(request), {}, std::move(done));
+    });
+  }
+
+ private:
+  SystemClock clock_;
+  std::unique_ptr<kube::HttpClient> http_;
+  std::unique_ptr<kube::Client> client_;
+};
+
+constexpr std::string_view kObjects = R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {allocatable: {cpu: 4, pods: 10}}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: p}
+  spec: {nodeName: n0, containers: [{name: m, image: i}]}
+- apiVersion: scheduling.infini-ai.com/v1alpha1
+  kind: Quota
+  metadata: {name: q}
+  spec: {queueName: default, request: {cpu: 1}}
+)";
+
+TEST_F(LabUp, ServesItsObjectsUntilItIsTold) {
+  Write("objects.yaml", kObjects);
+  const auto lab = Up({"--no-kubelets", "-f", Path("objects.yaml")});
+  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  Client client(Path("kubeconfig"));
+  EXPECT_EQ(client.Get<api::Quota>("", "q")->status.phase, "QuotaEmpty");
+  EXPECT_EQ(client.Get<api::Pod>("default", "p")->status.phase, "Pending");
+  EXPECT_EQ(client.Get<api::Pod>("default", "none").error().code(), Code::kNotFound);
+  EXPECT_EQ(lab->Stop(SIGTERM), 0);
+}
+
+TEST_F(LabUp, RunsKubeletsUnlessToldNotTo) {
+  Write("objects.yaml", kObjects);
+  const auto lab = Up({"-f", Path("objects.yaml")});
+  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  Client client(Path("kubeconfig"));
+  EXPECT_TRUE(
+      Eventually([&] { return client.Get<api::Pod>("default", "p")->status.phase == "Running"; }));
+  EXPECT_EQ(lab->Stop(SIGINT), 0);
+}
+
+TEST_F(LabUp, LetsKubeletsRunBesideIt) {
+  Write("objects.yaml", kObjects);
+  const auto lab = Up({"--no-kubelets", "-f", Path("objects.yaml")});
+  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  const auto kubelets =
+      Start({"lab", "kubelets", "--kubeconfig", Path("kubeconfig")}, "kubelets.log");
+  ASSERT_TRUE(Ready("kubelets.log")) << ReadText(Path("kubelets.log"));
+  Client client(Path("kubeconfig"));
+  EXPECT_TRUE(
+      Eventually([&] { return client.Get<api::Pod>("default", "p")->status.phase == "Running"; }));
+  EXPECT_EQ(kubelets->Stop(SIGTERM), 0);
+  EXPECT_EQ(lab->Stop(SIGTERM), 0);
+}
+
+TEST_F(LabUp, OverwritesOnlyWhatItWrote) {
+  Write("kubeconfig", "apiVersion: v1\nkind: Config\n");
+  EXPECT_EQ(Up()->Wait(), 1);
+  EXPECT_EQ(ReadText(Path("kubeconfig")), "apiVersion: v1\nkind: Config\n");
+  EXPECT_NE(ReadText(Path("log")).find("was not written by skyctl lab up"), std::string::npos);
+  fs::remove(Path("kubeconfig"));
+  for (int i = 0; i < 2; ++i) {
+    const auto lab = Up();
+    ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+    EXPECT_EQ(lab->Stop(SIGTERM), 0);
+  }
+}
+
+TEST_F(LabUp, SaysWhatIsWrongWithItsFiles) {
+  Write("bad.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n");
+  EXPECT_EQ(Up({"-f", Path("bad.yaml")})->Wait(), 1);
+  EXPECT_NE(
+      ReadText(Path("log")).find("bad.yaml: Pod \"p\": Pod \"p\" is invalid: spec.containers"),
+      std::string::npos)
+      << ReadText(Path("log"));
+  EXPECT_EQ(Up({"-f", Path("missing.yaml")})->Wait(), 1);
+  Write("faults.yaml", "faults: [{match: {}, action: {cuut: true}}]\n");
+  EXPECT_EQ(Up({"--faults", Path("faults.yaml")})->Wait(), 1);
+  EXPECT_NE(ReadText(Path("log")).find("faults[0].action.cuut"), std::string::npos);
+}
+
+TEST_F(LabUp, TellsWrongUsageFromFailure) {
+  EXPECT_EQ(Start({"lab", "up"}, "log")->Wait(), 2);
+  EXPECT_EQ(Up({"--no-such-flag"})->Wait(), 2);
+  EXPECT_EQ(Start({"lab"}, "log")->Wait(), 2);
+  EXPECT_EQ(Start({}, "log")->Wait(), 2);
+  EXPECT_EQ(Start({"lab", "up", "--help"}, "log")->Wait(), 0);
+}
+
+TEST_F(LabUp, DiesAfterAWriteWhenAFaultSaysSo) {
+  Write("faults.yaml", "faults: [{match: {verb: write, nth: 2}, action: {exit: 9}}]\n");
+  const auto lab = Up({"--no-kubelets", "--faults", Path("faults.yaml")});
+  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  Client client(Path("kubeconfig"));
+  const std::string path = "/api/v1/namespaces";
+  EXPECT_TRUE(client.Call(kube::Method::kPost, path, R"({"metadata":{"name":"one"}})").has_value());
+  EXPECT_EQ(client.Call(kube::Method::kPost, path, R"({"metadata":{"name":"two"}})").error().code(),
+            Code::kUnknownOutcome);
+  EXPECT_EQ(lab->Wait(), 9);
+}
+
+TEST_F(LabUp, TakesFaultsWhileItRuns) {
+  const auto lab = Up({"--no-kubelets"});
+  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  Client client(Path("kubeconfig"));
+  EXPECT_TRUE(client
+                  .Call(kube::Method::kPost, "/lab/faults",
+                        R"({"faults":[{"match":{"verb":"get"},"action":{"refuse":{"code":409}}}]})")
+                  .has_value());
+  EXPECT_EQ(client.Get<api::Node>("", "n").error().code(), Code::kConflict);
+  EXPECT_EQ(client.Get<api::Node>("", "n").error().code(), Code::kNotFound);
+  EXPECT_EQ(lab->Stop(SIGTERM), 0);
+}
+
+}  // namespace
+}  // namespace sky::cli
