@@ -2,8 +2,8 @@
 // skyctl lab up as a program: its files, its exit codes, its server, and kubelets beside it.
 #include "cli/lab_up.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,11 +11,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kube/client.h"
 #include "kube/http.h"
+#include "kube/informer.h"
 #include "kube/kubeconfig.h"
 
 namespace sky::cli {
@@ -31,29 +33,47 @@ std::string ReadText(const fs::path& path) {
   return text.str();
 }
 
-// A running program whose output goes to a file.
+// A running program, its output read through a pipe.
 class Program {
  public:
-  Program(std::vector<std::string> arguments, const fs::path& log) {
+  explicit Program(std::vector<std::string> arguments) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
     pid_ = ::fork();
-    if (pid_ != 0) return;
-    const int out = ::open(log.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    ::dup2(out, 1);
-    ::dup2(out, 2);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
+    if (pid_ == 0) {
+      ::dup2(ends[1], 1);
+      ::dup2(ends[1], 2);
+      ::close(ends[0]);
+      ::close(ends[1]);
+      std::vector<char*> argv;
+      for (std::string& argument : arguments) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    out_ = ends[0];
   }
   ~Program() {
     if (pid_ > 0) Stop(SIGKILL);
+    ::close(out_);
   }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // The exit code, waited for; 256 and more for a signal.
+  // True when the mark comes, false when the program ends or is silent for too long before.
+  bool Says(std::string_view mark) {
+    while (said_.find(mark) == std::string::npos)
+      if (!Read()) return false;
+    return true;
+  }
+  bool Ready() { return Says("ready\n"); }
+  const std::string& said() const { return said_; }
+
+  // The exit code; 256 and more for a signal.
   int Wait() {
+    while (Read()) {
+    }
     int status = 0;
     ::waitpid(std::exchange(pid_, -1), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
@@ -62,10 +82,19 @@ class Program {
     ::kill(pid_, signal);
     return Wait();
   }
-  bool Running() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
 
  private:
+  bool Read() {
+    pollfd wait{.fd = out_, .events = POLLIN, .revents = 0};
+    if (::poll(&wait, 1, 60'000) != 1) return false;
+    char buffer[4096];
+    const ssize_t got = ::read(out_, buffer, sizeof buffer);
+    if (got > 0) said_.append(buffer, static_cast<size_t>(got));
+    return got > 0;
+  }
   pid_t pid_ = -1;
+  int out_ = -1;
+  std::string said_;
 };
 
 class LabUp : public ::testing::Test {
@@ -79,26 +108,14 @@ class LabUp : public ::testing::Test {
   void Write(const std::string& name, std::string_view text) const {
     std::ofstream(Path(name)) << text;
   }
-  std::unique_ptr<Program> Start(std::vector<std::string> arguments, const std::string& log) const {
+  std::unique_ptr<Program> Start(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), SKY_BIN_DIR "/skyctl");
-    return std::make_unique<Program>(std::move(arguments), Path(log));
+    return std::make_unique<Program>(std::move(arguments));
   }
   std::unique_ptr<Program> Up(std::vector<std::string> more = {}) const {
     std::vector<std::string> arguments = {"lab", "up", "--kubeconfig", Path("kubeconfig")};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return Start(std::move(arguments), "log");
-  }
-  // Waits with a bound for another process, which has no clock to turn.
-  template <class Condition>
-  static bool Eventually(Condition condition) {
-    for (int i = 0; i < 1200; ++i) {
-      if (condition()) return true;
-      ::usleep(50'000);
-    }
-    return false;
-  }
-  bool Ready(const std::string& log = "log") const {
-    return Eventually([&] { return ReadText(Path(log)).find("ready\n") != std::string::npos; });
+    return Start(std::move(arguments));
   }
 
   const fs::path folder_;
@@ -117,6 +134,26 @@ class Client {
   Result<T> Get(std::string_view ns, std::string_view name) {
     return kube::Await<T>(
         [&](kube::Done<T> done) { client_->Get<T>(ns, name, {}, std::move(done)); });
+  }
+  // Follows the pods until that one runs.
+  bool SeesPodRun(std::string_view name) {
+    std::promise<void> runs;
+    auto seen = runs.get_future();
+    bool told = false;
+    kube::Informer<api::Pod> pods(*client_, {},
+                                  {.on_delta =
+                                       [&](const api::Delta<api::Pod>& delta) {
+                                         if (delta.object->metadata.name == name &&
+                                             delta.object->status.phase == "Running" &&
+                                             !std::exchange(told, true))
+                                           runs.set_value();
+                                       },
+                                   .on_synced = {},
+                                   .on_bad = {}});
+    pods.Start();
+    const bool in_time = seen.wait_for(seconds(60)) == std::future_status::ready;
+    http_->Shutdown();  // so that the informer may go
+    return in_time;
   }
   Result<std::string> Call(kube::Method method, std::string path, std::string body = "") {
     return kube::Await<std::string>([&](kube::Done<std::string> done) {
@@ -157,7 +194,7 @@ items:
 TEST_F(LabUp, ServesItsObjectsUntilItIsTold) {
   Write("objects.yaml", kObjects);
   const auto lab = Up({"--no-kubelets", "-f", Path("objects.yaml")});
-  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
   EXPECT_EQ(client.Get<api::Quota>("", "q")->status.phase, "QuotaEmpty");
   EXPECT_EQ(client.Get<api::Pod>("default", "p")->status.phase, "Pending");
@@ -168,7 +205,7 @@ TEST_F(LabUp, ServesItsObjectsUntilItIsTold) {
 TEST_F(LabUp, RunsKubeletsUnlessToldNotTo) {
   Write("objects.yaml", kObjects);
   const auto lab = Up({"-f", Path("objects.yaml")});
-  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
   EXPECT_TRUE(
       Eventually([&] { return client.Get<api::Pod>("default", "p")->status.phase == "Running"; }));
@@ -178,10 +215,9 @@ TEST_F(LabUp, RunsKubeletsUnlessToldNotTo) {
 TEST_F(LabUp, LetsKubeletsRunBesideIt) {
   Write("objects.yaml", kObjects);
   const auto lab = Up({"--no-kubelets", "-f", Path("objects.yaml")});
-  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
-  const auto kubelets =
-      Start({"lab", "kubelets", "--kubeconfig", Path("kubeconfig")}, "kubelets.log");
-  ASSERT_TRUE(Ready("kubelets.log")) << ReadText(Path("kubelets.log"));
+  ASSERT_TRUE(lab->Ready()) << lab->said();
+  const auto kubelets = Start({"lab", "kubelets", "--kubeconfig", Path("kubeconfig")});
+  ASSERT_TRUE(kubelets->Ready()) << kubelets->said();
   Client client(Path("kubeconfig"));
   EXPECT_TRUE(
       Eventually([&] { return client.Get<api::Pod>("default", "p")->status.phase == "Running"; }));
@@ -191,42 +227,46 @@ TEST_F(LabUp, LetsKubeletsRunBesideIt) {
 
 TEST_F(LabUp, OverwritesOnlyWhatItWrote) {
   Write("kubeconfig", "apiVersion: v1\nkind: Config\n");
-  EXPECT_EQ(Up()->Wait(), 1);
+  const auto refused = Up();
+  EXPECT_EQ(refused->Wait(), 1);
+  EXPECT_NE(refused->said().find("was not written by skyctl lab up"), std::string::npos);
   EXPECT_EQ(ReadText(Path("kubeconfig")), "apiVersion: v1\nkind: Config\n");
-  EXPECT_NE(ReadText(Path("log")).find("was not written by skyctl lab up"), std::string::npos);
   fs::remove(Path("kubeconfig"));
   for (int i = 0; i < 2; ++i) {
     const auto lab = Up();
-    ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+    ASSERT_TRUE(lab->Ready()) << lab->said();
     EXPECT_EQ(lab->Stop(SIGTERM), 0);
   }
 }
 
 TEST_F(LabUp, SaysWhatIsWrongWithItsFiles) {
   Write("bad.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n");
-  EXPECT_EQ(Up({"-f", Path("bad.yaml")})->Wait(), 1);
-  EXPECT_NE(
-      ReadText(Path("log")).find("bad.yaml: Pod \"p\": Pod \"p\" is invalid: spec.containers"),
-      std::string::npos)
-      << ReadText(Path("log"));
-  EXPECT_EQ(Up({"-f", Path("missing.yaml")})->Wait(), 1);
   Write("faults.yaml", "faults: [{match: {}, action: {cuut: true}}]\n");
-  EXPECT_EQ(Up({"--faults", Path("faults.yaml")})->Wait(), 1);
-  EXPECT_NE(ReadText(Path("log")).find("faults[0].action.cuut"), std::string::npos);
+  const auto said = [&](std::vector<std::string> arguments) {
+    const auto lab = Up(std::move(arguments));
+    EXPECT_EQ(lab->Wait(), 1);
+    return lab->said();
+  };
+  EXPECT_NE(said({"-f", Path("bad.yaml")})
+                .find("bad.yaml: Pod \"p\": Pod \"p\" is invalid: spec.containers"),
+            std::string::npos);
+  EXPECT_NE(said({"-f", Path("missing.yaml")}).find("cannot read"), std::string::npos);
+  EXPECT_NE(said({"--faults", Path("faults.yaml")}).find("faults[0].action.cuut"),
+            std::string::npos);
 }
 
 TEST_F(LabUp, TellsWrongUsageFromFailure) {
-  EXPECT_EQ(Start({"lab", "up"}, "log")->Wait(), 2);
+  EXPECT_EQ(Start({"lab", "up"})->Wait(), 2);
   EXPECT_EQ(Up({"--no-such-flag"})->Wait(), 2);
-  EXPECT_EQ(Start({"lab"}, "log")->Wait(), 2);
-  EXPECT_EQ(Start({}, "log")->Wait(), 2);
-  EXPECT_EQ(Start({"lab", "up", "--help"}, "log")->Wait(), 0);
+  EXPECT_EQ(Start({"lab"})->Wait(), 2);
+  EXPECT_EQ(Start({})->Wait(), 2);
+  EXPECT_EQ(Start({"lab", "up", "--help"})->Wait(), 0);
 }
 
 TEST_F(LabUp, DiesAfterAWriteWhenAFaultSaysSo) {
   Write("faults.yaml", "faults: [{match: {verb: write, nth: 2}, action: {exit: 9}}]\n");
   const auto lab = Up({"--no-kubelets", "--faults", Path("faults.yaml")});
-  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
   const std::string path = "/api/v1/namespaces";
   EXPECT_TRUE(client.Call(kube::Method::kPost, path, R"({"metadata":{"name":"one"}})").has_value());
@@ -237,7 +277,7 @@ TEST_F(LabUp, DiesAfterAWriteWhenAFaultSaysSo) {
 
 TEST_F(LabUp, TakesFaultsWhileItRuns) {
   const auto lab = Up({"--no-kubelets"});
-  ASSERT_TRUE(Ready()) << ReadText(Path("log"));
+  ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
   EXPECT_TRUE(client
                   .Call(kube::Method::kPost, "/lab/faults",
