@@ -207,8 +207,7 @@ TEST_F(LabUp, RunsKubeletsUnlessToldNotTo) {
   const auto lab = Up({"-f", Path("objects.yaml")});
   ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
-  EXPECT_TRUE(
-      Eventually([&] { return client.Get<api::Pod>("default", "p")->status.phase == "Running"; }));
+  EXPECT_TRUE(client.SeesPodRun("p"));
   EXPECT_EQ(lab->Stop(SIGINT), 0);
 }
 
@@ -219,8 +218,7 @@ TEST_F(LabUp, LetsKubeletsRunBesideIt) {
   const auto kubelets = Start({"lab", "kubelets", "--kubeconfig", Path("kubeconfig")});
   ASSERT_TRUE(kubelets->Ready()) << kubelets->said();
   Client client(Path("kubeconfig"));
-  EXPECT_TRUE(
-      Eventually([&] { return client.Get<api::Pod>("default", "p")->status.phase == "Running"; }));
+  EXPECT_TRUE(client.SeesPodRun("p"));
   EXPECT_EQ(kubelets->Stop(SIGTERM), 0);
   EXPECT_EQ(lab->Stop(SIGTERM), 0);
 }
