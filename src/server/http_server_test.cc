@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace sky::server {
 namespace {
@@ -271,6 +272,36 @@ TEST(HttpServer, TakesALaterAnswerFromATimer) {
   Wire wire(server->port());
   wire.Send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(wire.ReadToEnd().ends_with("late"));
+}
+
+TEST(HttpServer, ServesManyClientsOnSeveralThreads) {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Stream>> streams;
+  const auto server = Serve(
+      [&](Request request, std::shared_ptr<Responder> responder) {
+        if (request.method == "GET") return Echo(std::move(request), std::move(responder));
+        const std::lock_guard lock(mutex);
+        streams.push_back(responder->Start({200, "text/plain", {}, ""}));
+      },
+      {.threads = 4});
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back([&, i] {
+      Wire watching(server->port()), asking(server->port());
+      watching.Send("POST /watch HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+      EXPECT_TRUE(watching.ReadUntil("\r\n\r\n").starts_with("HTTP/1.1 200"));
+      for (int j = 0; j < 20; ++j) {
+        asking.Send(fmt::format("GET /{}-{} HTTP/1.1\r\nHost: h\r\n\r\n", i, j));
+        const std::string wanted = fmt::format("GET /{}-{} ", i, j);
+        EXPECT_TRUE(asking.ReadUntil(wanted).ends_with(wanted));
+        const std::lock_guard lock(mutex);
+        for (const auto& stream : streams) stream->Write("tick\n");
+      }
+      EXPECT_TRUE(watching.ReadUntil("tick\n").ends_with("tick\n"));
+    });
+  for (std::thread& client : clients) client.join();
+  server->Stop(seconds(10));
+  for (const auto& stream : streams) EXPECT_FALSE(stream->Write("late"));
 }
 
 TEST(HttpServer, ClosesAConnectionThatIsIdleTooLong) {
