@@ -13,6 +13,12 @@ bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <=
 bool IsAlphanumeric(char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z'); }
 bool IsNameCharacter(char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; }
 
+// A part of a subdomain, which alone may be longer than a label.
+bool IsPart(std::string_view text) {
+  return !text.empty() && IsLowerOrDigit(text.front()) && IsLowerOrDigit(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return IsLowerOrDigit(c) || c == '-'; });
+}
+
 }  // namespace
 
 bool IsLabelValue(std::string_view text) {
@@ -21,15 +27,13 @@ bool IsLabelValue(std::string_view text) {
          IsAlphanumeric(text.back()) && std::ranges::all_of(text, IsNameCharacter);
 }
 
+bool IsDnsLabel(std::string_view text) { return text.size() <= kMaxNameLength && IsPart(text); }
+
 bool IsDnsSubdomain(std::string_view text) {
   if (text.size() > kMaxSubdomainLength) return false;
   while (true) {
     const size_t dot = std::min(text.find('.'), text.size());
-    const std::string_view part = text.substr(0, dot);
-    const auto allowed = [](char c) { return IsLowerOrDigit(c) || c == '-'; };
-    if (part.empty() || !IsLowerOrDigit(part.front()) || !IsLowerOrDigit(part.back()) ||
-        !std::ranges::all_of(part, allowed))
-      return false;
+    if (!IsPart(text.substr(0, dot))) return false;
     if (dot == text.size()) return true;
     text.remove_prefix(dot + 1);
   }

@@ -11,6 +11,8 @@ bool IsQualifiedName(std::string_view text);
 // At most 63 of letters, digits, '-', '_', '.', beginning and ending with a letter or digit; or
 // empty.
 bool IsLabelValue(std::string_view text);
+// Of containers and namespaces: lower case letters, digits and '-', at most 63.
+bool IsDnsLabel(std::string_view text);
 // What most objects are named: lower case, at most 253 characters.
 bool IsDnsSubdomain(std::string_view text);
 

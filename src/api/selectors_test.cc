@@ -241,6 +241,10 @@ TEST(Names, FollowKubernetesForms) {
   EXPECT_FALSE(IsDnsSubdomain("N0"));
   EXPECT_FALSE(IsDnsSubdomain(""));
   EXPECT_FALSE(IsDnsSubdomain("a_b"));
+  EXPECT_TRUE(IsDnsLabel("n0-a"));
+  for (const std::string& text : {std::string(), std::string("a.b"), std::string("-a"),
+                                  std::string("A"), std::string(64, 'a')})
+    EXPECT_FALSE(IsDnsLabel(text)) << text;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/names.h"
 #include "lab/meta_rules.h"
 #include "lab/own_rules.h"
 #include "lab/pod_rules.h"
@@ -56,7 +57,7 @@ void CheckEvent(const Json& event, std::vector<Cause>& out) {
   if (!ParseTime(TextAt(event, {"eventTime"})))
     out.push_back(
         InvalidValue("eventTime", TextAt(event, {"eventTime"}), "must be an RFC 3339 time"));
-  if (!IsQualifiedName(TextAt(event, {"reportingComponent"})))
+  if (!api::IsQualifiedName(TextAt(event, {"reportingComponent"})))
     out.push_back(Required("reportingController", "a qualified name"));
   struct Bound {
     const char *field, *shown;
@@ -108,7 +109,7 @@ void CheckNode(const Json& node, std::vector<Cause>& out) {
   for (size_t i = 0; i < taints->size(); ++i) {
     const Json& taint = (*taints)[i];
     const std::string at = fmt::format("spec.taints[{}]", i), effect = TextAt(taint, {"effect"});
-    if (!IsQualifiedName(TextAt(taint, {"key"})))
+    if (!api::IsQualifiedName(TextAt(taint, {"key"})))
       out.push_back(InvalidValue(at + ".key", TextAt(taint, {"key"}), "must be a qualified name"));
     if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute")
       out.push_back(

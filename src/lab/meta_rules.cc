@@ -6,18 +6,17 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "api/names.h"
+
 namespace sky::lab {
 namespace {
 
 constexpr size_t kMaxAnnotationBytes = 256u << 10;
 
-bool IsLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool IsAlnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-bool IsLabelName(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
-         std::ranges::all_of(text,
-                             [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
 }
 
 constexpr std::array<std::string_view, 16> kMetaMembers = {"annotations",
@@ -40,7 +39,7 @@ constexpr std::array<std::string_view, 16> kMetaMembers = {"annotations",
 void CheckName(const Resource& resource, const std::string& name, std::vector<Cause>& out) {
   if (name.empty()) {
     out.push_back(Required("metadata.name", "name or generateName is required"));
-  } else if (resource.is("", "namespaces") ? !IsDnsLabel(name) : !IsDnsSubdomain(name)) {
+  } else if (resource.is("", "namespaces") ? !api::IsDnsLabel(name) : !api::IsDnsSubdomain(name)) {
     out.push_back(
         InvalidValue("metadata.name", name,
                      "must consist of lower case letters, digits, \"-\" or \".\", and begin "
@@ -56,11 +55,11 @@ void CheckLabels(const Json& metadata, std::vector<Cause>& out) {
     return;
   }
   for (const auto& [key, value] : labels->items()) {
-    if (!IsQualifiedName(key))
+    if (!api::IsQualifiedName(key))
       out.push_back(InvalidValue("metadata.labels", key,
                                  "is no name of a label: [prefix/]name, up to 63 "
                                  "letters, digits, \"-\", \"_\" or \".\""));
-    if (!value.is_string() || !IsLabelValue(value.get_ref<const std::string&>()))
+    if (!value.is_string() || !api::IsLabelValue(value.get_ref<const std::string&>()))
       out.push_back(
           InvalidValue("metadata.labels", value,
                        "is no value of a label: at most 63 letters, digits, \"-\", \"_\" or "
@@ -77,7 +76,7 @@ void CheckAnnotations(const Json& metadata, std::vector<Cause>& out) {
   }
   size_t bytes = 0;
   for (const auto& [key, value] : annotations->items()) {
-    if (!IsQualifiedName(key))
+    if (!api::IsQualifiedName(LowerCase(key)))  // of annotations alone case doesn't count
       out.push_back(InvalidValue("metadata.annotations", key, "is no name of an annotation"));
     if (!value.is_string())
       out.push_back(InvalidValue("metadata.annotations", value, "must be a text"));
@@ -106,7 +105,7 @@ void CheckOwners(const Json& metadata, std::vector<Cause>& out) {
 void CheckFinalizers(const Json& document, const Json* old, std::vector<Cause>& out) {
   const std::vector<std::string> finalizers = TextsAt(document, {"metadata", "finalizers"});
   for (const std::string& finalizer : finalizers)
-    if (!IsQualifiedName(finalizer))
+    if (!api::IsQualifiedName(finalizer))
       out.push_back(InvalidValue("metadata.finalizers", finalizer, "is no qualified name"));
   if (old == nullptr || Find(*old, {"metadata", "deletionTimestamp"}) == nullptr) return;
   const std::vector<std::string> before = TextsAt(*old, {"metadata", "finalizers"});
@@ -118,35 +117,6 @@ void CheckFinalizers(const Json& document, const Json* old, std::vector<Cause>& 
 }
 
 }  // namespace
-
-bool IsDnsLabel(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && IsLowerAlnum(text.front()) &&
-         IsLowerAlnum(text.back()) &&
-         std::ranges::all_of(text, [](char c) { return IsLowerAlnum(c) || c == '-'; });
-}
-
-bool IsDnsSubdomain(std::string_view text) {
-  if (text.empty() || text.size() > 253) return false;
-  while (true) {
-    const size_t dot = text.find('.');
-    const std::string_view label = text.substr(0, dot);
-    if (label.empty() || !IsLowerAlnum(label.front()) || !IsLowerAlnum(label.back()) ||
-        !std::ranges::all_of(label, [](char c) { return IsLowerAlnum(c) || c == '-'; }))
-      return false;
-    if (dot == text.npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
-
-bool IsQualifiedName(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == text.npos) return IsLabelName(text);
-  std::string prefix(text.substr(0, slash));
-  for (char& c : prefix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return IsDnsSubdomain(prefix) && IsLabelName(text.substr(slash + 1));
-}
-
-bool IsLabelValue(std::string_view text) { return text.empty() || IsLabelName(text); }
 
 std::vector<std::string> PruneMetadata(Json& document) {
   std::vector<std::string> unknown;

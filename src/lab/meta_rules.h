@@ -12,13 +12,6 @@
 
 namespace sky::lab {
 
-// Lower case letters, digits, "-" (and "." for a subdomain), up to 63 (253) bytes.
-bool IsDnsLabel(std::string_view text);
-bool IsDnsSubdomain(std::string_view text);
-// "name" or "prefix/name", as keys of labels and annotations.
-bool IsQualifiedName(std::string_view text);
-bool IsLabelValue(std::string_view text);
-
 // Members of metadata that nobody knows ("metadata.labls"); they are removed.
 std::vector<std::string> PruneMetadata(Json& document);
 // `old` is null for a create.

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/names.h"
 #include "api/quantity.h"
 #include "base/check.h"
-#include "lab/meta_rules.h"
 
 namespace sky::lab {
 namespace {
@@ -112,7 +112,7 @@ void CheckContainers(const Json& pod, const char* list, std::vector<Cause>& out)
     const std::string at = fmt::format("{}[{}]", path, i), name = TextAt(container, {"name"});
     if (name.empty())
       out.push_back(Required(at + ".name"));
-    else if (!IsDnsLabel(name))
+    else if (!api::IsDnsLabel(name))
       out.push_back(InvalidValue(at + ".name", name, "must be a DNS label"));
     else if (std::ranges::find(names, name) != names.end())
       out.push_back({"FieldValueDuplicate", "Duplicate value: " + Dump(name), at + ".name"});

@@ -114,6 +114,11 @@ TEST(Create, ChecksNamesLabelsAndOwners) {
   EXPECT_EQ(refused(R"({"annotations":{"x":{}}})"), "metadata.annotations");
   EXPECT_EQ(refused(R"({"ownerReferences":[{"kind":"Job"}]})"),
             "metadata.ownerReferences[0].apiVersion");
+  // The prefix of an annotation may be in any case, that of a label not.
+  EXPECT_EQ(refused(R"({"labels":{"Example.com/x":"y"}})"), "metadata.labels");
+  Json annotated = c.Pod("annotated");
+  annotated["metadata"]["annotations"] = {{"Example.com/x", "y"}};
+  c.Make(kPods, annotated);
 }
 
 TEST(Update, NeedsTheCurrentResourceVersion) {
