@@ -22,9 +22,7 @@ int64_t NumberOf(const json& object, const char* name) {
 }
 
 void ReadDetails(const json& details, ApiStatus& status) {
-  constexpr int64_t kMostSeconds = 24 * 60 * 60;
-  const int64_t seconds = NumberOf(details, "retryAfterSeconds");
-  status.retry_after = std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMostSeconds));
+  status.retry_after = BoundedRetryAfter(NumberOf(details, "retryAfterSeconds"));
   const auto causes = details.find("causes");
   if (causes == details.end() || !causes->is_array()) return;
   for (const json& cause : *causes) {

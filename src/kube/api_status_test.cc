@@ -59,6 +59,11 @@ TEST(ApiStatusTest, TheLongerOfHeaderAndBodyIsTheWait) {
   EXPECT_EQ(ToError(Response{429, {}, R"({"kind":"Status","details":{"retryAfterSeconds":-3}})"})
                 .retry_after(),
             0s);
+  for (const char* much : {"86400", "9223372036854775807", "18446744073709551615", "1e300"}) {
+    const std::string status =
+        fmt::format(R"({{"kind":"Status","details":{{"retryAfterSeconds":{}}}}})", much);
+    EXPECT_LE(ToError(Response{429, {}, status}).retry_after(), kMostRetryAfter) << much;
+  }
 }
 
 TEST(ApiStatusTest, APageOfAProxyIsShortenedToOneLine) {

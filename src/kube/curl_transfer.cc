@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -163,8 +162,6 @@ void* Transfer::Prepare(const Endpoint& endpoint, const std::string& token,
   curl_easy_setopt(easy, CURLOPT_URL, Url(endpoint, left).c_str());
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::OnHeader);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
   SetMethod();
   SetHeaders(endpoint, token);
   SetTls(endpoint);
@@ -280,23 +277,6 @@ size_t Transfer::OnBody(char* bytes, size_t size, size_t count, void* self) {
   return length;
 }
 
-size_t Transfer::OnHeader(char* bytes, size_t size, size_t count, void* self) {
-  constexpr std::string_view kName = "retry-after:";
-  constexpr int64_t kMostSeconds = 24 * 60 * 60;
-  const std::string_view line(bytes, size * count);
-  if (line.size() > kName.size() &&
-      std::equal(kName.begin(), kName.end(), line.begin(),
-                 [](char wanted, char got) { return wanted == (got | 0x20) || wanted == got; })) {
-    const size_t digits = line.find_first_not_of(' ', kName.size());
-    int64_t seconds = 0;
-    if (digits != std::string_view::npos)
-      std::from_chars(line.data() + digits, line.data() + line.size(), seconds);
-    static_cast<Transfer*>(self)->response_.retry_after =
-        std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMostSeconds));
-  }
-  return size * count;
-}
-
 size_t Transfer::OnUpload(char* buffer, size_t size, size_t count, void* self) {
   auto* transfer = static_cast<Transfer*>(self);
   const size_t length =
@@ -312,6 +292,9 @@ Result<Response> Transfer::Outcome(int curl_code) {
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
   if (curl_code == CURLE_OK && status > 0) {
+    curl_off_t seconds = 0;  // a date is counted from now; what is neither says nothing
+    curl_easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &seconds);
+    response_.retry_after = BoundedRetryAfter(seconds);
     response_.status = static_cast<int>(status);
     return std::move(response_);
   }

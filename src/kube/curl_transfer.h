@@ -72,7 +72,6 @@ class Transfer {
     void operator()(void* list) const;
   };
   static size_t OnBody(char* bytes, size_t size, size_t count, void* self);
-  static size_t OnHeader(char* bytes, size_t size, size_t count, void* self);
   static size_t OnUpload(char* buffer, size_t size, size_t count, void* self);
   static int OnRewind(void* self, long long offset, int origin);
 

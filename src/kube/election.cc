@@ -101,7 +101,7 @@ void Election::OnRead(Result<api::Lease> lease) {
   if (lease.error().code() == Code::kNotFound) return OnMissing();
   missing_since_.reset();
   spdlog::warn("election: {}", lease.error().message());
-  EndAttempt();
+  EndAttempt(/*at_once=*/false, lease.error().retry_after());
 }
 
 void Election::Observe(api::Lease lease) {
@@ -181,7 +181,7 @@ void Election::OnWritten(MonoTime sent_at, bool new_term, Result<api::Lease> wri
     const bool lost =
         code == Code::kConflict || code == Code::kAlreadyExists || code == Code::kNotFound;
     // A leader looks at once what became of its lease; others had their turn.
-    return EndAttempt(/*at_once=*/lost && from_memory_);
+    return EndAttempt(/*at_once=*/lost && from_memory_, written.error().retry_after());
   }
   must_read_ = false;
   Observe(std::move(*written));
@@ -195,7 +195,7 @@ void Election::OnWritten(MonoTime sent_at, bool new_term, Result<api::Lease> wri
   EndAttempt(/*at_once=*/!leading());
 }
 
-void Election::EndAttempt(bool at_once) {
+void Election::EndAttempt(bool at_once, Duration at_least) {
   attempting_ = false;
   if (releasing_) return ReleaseNow();
   Duration wait = Duration::zero();
@@ -204,7 +204,8 @@ void Election::EndAttempt(bool at_once) {
   else if (!at_once)
     wait = Duration(static_cast<int64_t>(static_cast<double>(options_.retry_period.count()) *
                                          (1.0 + kJitter * rng_.Unit())));
-  attempt_timer_ = client_.loop().RunAfter(wait, lifeline_.Guard([this] { Attempt(); }));
+  attempt_timer_ =
+      client_.loop().RunAfter(std::max(wait, at_least), lifeline_.Guard([this] { Attempt(); }));
 }
 
 void Election::StartTerm(int64_t epoch, MonoTime renewed_at) {

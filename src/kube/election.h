@@ -77,7 +77,7 @@ class Election {
   void Decide();
   void Write(api::Lease lease, bool new_term);
   void OnWritten(MonoTime sent_at, bool new_term, Result<api::Lease> written);
-  void EndAttempt(bool at_once = false);
+  void EndAttempt(bool at_once = false, Duration at_least = Duration::zero());
 
   void Observe(api::Lease lease);
   bool HeldByOther() const;

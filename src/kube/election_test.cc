@@ -98,6 +98,26 @@ TEST_F(ElectionTest, ItIsRenewedEveryRetryPeriodWithoutReading) {
   EXPECT_EQ(Take(), "");
 }
 
+TEST_F(ElectionTest, AThrottledAttemptWaitsAsLongAsTheServerSays) {
+  // Reads are repeated by the client while there is time; here there isn't.
+  transport_.Answer(429, "", 8s);
+  transport_.loop().Advance(7999ms);
+  EXPECT_TRUE(transport_.calls().empty());
+  transport_.loop().Advance(1ms);
+  Lead();
+  transport_.loop().Advance(2s);
+  EXPECT_EQ(NextMethod(), Method::kPut);
+  transport_.Answer(429, "", 5s);
+  transport_.loop().Advance(4999ms);
+  EXPECT_TRUE(transport_.calls().empty());
+  transport_.loop().Advance(1ms);
+  transport_.Answer(200, Lease("me", 1, 1));
+  EXPECT_EQ(NextMethod(), Method::kPut);
+  Accept(2);
+  EXPECT_EQ(Take(), "") << "still the same term";
+  EXPECT_EQ(Timeout(), 4s);
+}
+
 TEST_F(ElectionTest, TheLeaseCountsFromTheSendingOfTheRenewal) {
   Lead();
   transport_.loop().Advance(2s);

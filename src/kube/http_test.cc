@@ -115,6 +115,30 @@ TEST_F(HttpTest, ARefusalIsAnAnswerWithItsRetryAfter) {
   EXPECT_EQ(response->retry_after, 7s);
 }
 
+TEST_F(HttpTest, WhateverStandsInRetryAfterTheWaitIsBounded) {
+  std::string value;
+  LoopbackServer server([&](const Seen&, Conn& conn) {
+    conn.Write(Answer(429, "", "Retry-After: " + value + "\r\n"));
+    return true;
+  });
+  auto client = Connect(server.url());
+  const auto wait = [&](std::string said) {
+    value = std::move(said);
+    const auto response = Fetch(*client, Get("/"));
+    EXPECT_TRUE(response && response->status == 429) << value;
+    return response ? response->retry_after : -1ms;
+  };
+  EXPECT_EQ(wait("1"), 1s);
+  EXPECT_EQ(wait("   32"), 32s);
+  EXPECT_EQ(wait("86400"), kMostRetryAfter);
+  EXPECT_EQ(wait("9223372036854775807"), kMostRetryAfter);
+  for (const char* nothing :
+       {"", "0", "-7", "soon", "Wed, 32 Foo", "Thu, 01 Jan 2015 00:00:00 GMT", "\xff\xfe"})
+    EXPECT_EQ(wait(nothing), 0s) << nothing;
+  EXPECT_EQ(wait("Fri, 31 Dec 2117 23:59:59 GMT"), kMostRetryAfter);  // a date will do as well
+  EXPECT_LE(wait("99999999999999999999999"), kMostRetryAfter);
+}
+
 TEST_F(HttpTest, NobodyListeningIsUnavailable) {
   int port = 0;
   {

@@ -6,7 +6,9 @@
 // never inside the call.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,9 +44,16 @@ struct Request {
   bool urgent = false;
 };
 
+// What a server may ask us to wait. More counts as this much: one absurd number from a proxy must
+// not blind us for a day.
+inline constexpr std::chrono::seconds kMostRetryAfter = std::chrono::minutes(5);
+inline std::chrono::seconds BoundedRetryAfter(int64_t seconds) {
+  return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMostRetryAfter.count()));
+}
+
 struct Response {
   int status = 0;                            // whatever the server said, errors included
-  std::chrono::milliseconds retry_after{0};  // from the header
+  std::chrono::milliseconds retry_after{0};  // from the header, bounded
   std::string body;                          // of a stream: only unless ok()
   bool ok() const { return status >= 200 && status < 300; }
 };
