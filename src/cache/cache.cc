@@ -265,7 +265,11 @@ void Cache::Settle() {
 void Cache::UpdateSnapshot(Cluster& snapshot) {
   const std::lock_guard lock(mutex_);
   Settle();
-  snapshot.CopyFrom(cluster_, changed_);
+  if (snapshot.snapshot_number() == snapshots_ && snapshots_ != 0)
+    snapshot.CopyFrom(cluster_, changed_);
+  else
+    snapshot = cluster_;
+  snapshot.SetSnapshotNumber(++snapshots_);
   changed_ = model::Touched{};
   cluster_.ReleaseFreed();
 }

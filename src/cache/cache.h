@@ -43,8 +43,8 @@ class Cache {
   std::optional<WallTime> NextLoss(Duration lost_after) const;
 
   // --- snapshots ---
-  // Brings `snapshot` (only ever fed by this cache) up to date, undoing whatever a session left in
-  // it.
+  // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since, when
+  // it is the one that was brought up to date last, else by a copy of everything.
   void UpdateSnapshot(model::Cluster& snapshot);
 
   // --- commit ---
@@ -132,7 +132,7 @@ class Cache {
   model::Cluster cluster_;
   model::Touched changed_;  // since the last snapshot
   WallTime now_{};
-  uint64_t next_round_ = 1, sequence_ = 0;
+  uint64_t next_round_ = 1, sequence_ = 0, snapshots_ = 0;
   std::map<uint64_t, std::set<std::string>> rounds_;  // open rounds → UIDs of their open entries
   std::map<std::string, GroupNews> news_;
   std::set<std::string> stale_groups_;

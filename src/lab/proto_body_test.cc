@@ -42,8 +42,9 @@ TEST(Protobuf, ReadsWhatKubectlCreates) {
 TEST(Protobuf, RefusesWhatItCannotRead) {
   const std::string good = Envelope("v1", "Namespace", Bytes(1, Bytes(1, "work")));
   for (size_t size = 0; size < good.size(); ++size)
-    if (const auto read = ParseProtobuf(good.substr(0, size)))
+    if (const auto read = ParseProtobuf(good.substr(0, size))) {
       EXPECT_EQ(Find(*read, {"metadata", "name"}), nullptr) << size;
+    }
   EXPECT_FALSE(ParseProtobuf(Envelope("v1", "Pod", "")).has_value());
   EXPECT_FALSE(ParseProtobuf("{}").has_value());
   EXPECT_FALSE(ParseProtobuf(std::string("k8s\0\x0f", 5)).has_value());

@@ -70,6 +70,9 @@ class Cluster {
 
   // Makes the rows that `changed` names, and those that were touched here, equal to `other`'s.
   void CopyFrom(const Cluster& other, const Touched& changed);
+  // Which of the cache's snapshots this is; 0: none yet. The cache alone sets it.
+  uint64_t snapshot_number() const { return snapshot_number_; }
+  void SetSnapshotNumber(uint64_t number) { snapshot_number_ = number; }
   Touched TakeTouched();
   void ReleaseFreed();
 
@@ -130,7 +133,7 @@ class Cluster {
   std::set<JobId> waiting_jobs_;
   std::set<TaskId> ungrouped_, unapproved_;
   PriorityClasses priority_classes_;
-  uint64_t static_generation_ = 0;
+  uint64_t static_generation_ = 0, snapshot_number_ = 0;
   Touched touched_;
   std::vector<QuotaId> dirty_quotas_;
   std::vector<NodeId> dirty_nodes_;
