@@ -31,7 +31,7 @@ class Scheduler:
         return "leading, epoch" in self.process.tail(200)
 
     def ready(self):
-        """It has read everything and runs cycles."""
+        """It has read every kind: it could lead at once."""
         try:
             with open(self.port_file, encoding="utf-8") as file:
                 connection = http.client.HTTPConnection("127.0.0.1", int(file.read()), timeout=5)

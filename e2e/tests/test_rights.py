@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/rbac: what sky-scheduler may do, what it may not, and that a refusal is noticed."""
+import os
+
 from harness.case import MERGE, NAMESPACE, OURS, Case
+from harness.real import ROOT
 
 ACCOUNT = "sky-scheduler"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/sky-system/leases"
@@ -53,6 +56,11 @@ class Rights(Case):
         before = len(self.cluster.forbidden(ACCOUNT))
         self.wait_until("the rule's absence", 10, lambda: self.ours_api.request("GET", path)[0] == 403)
         self.assertGreater(len(self.cluster.forbidden(ACCOUNT)), before)
+
+    def test_the_deployment_is_one_that_the_api_server_takes(self):
+        said = self.kubectl.must("apply", "--dry-run=server", "--validate=strict", "-f",
+                                 os.path.join(ROOT, "deploy", "sky-scheduler.yaml"))
+        self.assertIn("deployment.apps/sky-scheduler created", said)
 
     def test_the_election_has_a_priority_level_of_its_own(self):
         schema = self.api.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/sky-leader-election")

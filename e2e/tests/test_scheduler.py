@@ -119,6 +119,16 @@ class WorkedExample(Example):
         self.assertFalse(lease["spec"].get("holderIdentity"))
 
 
+    def test_a_replica_that_waits_for_the_lease_is_ready_and_takes_over(self):
+        first = self.start()
+        second = Scheduler(self.cluster)
+        self.addCleanup(second.stop)
+        self.wait_until("the second replica", 20, second.ready)
+        self.assertFalse(second.leads())
+        self.assertEqual(first.stop(), 0)
+        self.wait_until("the second one's turn", 20, second.leads)
+
+
 class UnderOurRights(Example):
     targets = ("real",)
 

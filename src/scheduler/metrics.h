@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a running scheduler as Prometheus text. Values are copied out on the loop;
-// /metrics reads the copy, so a scrape never waits for a cycle.
+// The numbers of a running scheduler as Prometheus text, copied out on the loop: a scrape never
+// waits for a cycle.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,8 @@ class Metrics {
  public:
   Metrics();
   ~Metrics();
-  // On the loop, after each cycle.
+  // On the loop: after each cycle, whose time it counts, and before each scrape.
   void Update(const Scheduler& scheduler, bool leading);
-  // From any thread.
   std::string Text() const;
 
  private:

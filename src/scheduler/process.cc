@@ -97,6 +97,7 @@ class Running {
  private:
   Running() : lease_(clock_) {}
   Status StartHttp(const ProcessOptions& options);
+  server::Response Answer(const server::Request& asked);
   void StartElection(const ProcessOptions& options);
   template <class Fn>
   auto OnLoop(Fn fn) {
@@ -118,7 +119,6 @@ class Running {
   std::unique_ptr<Feeds> feeds_;
   std::unique_ptr<kube::Election> election_;
   Metrics metrics_;
-  std::atomic<bool> ready_{false};
   std::unique_ptr<server::HttpServer> http_server_;
 };
 
@@ -141,7 +141,6 @@ Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
       running->http_client_->loop(), std::move(engine), *running->writer_, running->lease_,
       [&r](std::function<void()> work) { r.cycles_.Run(std::move(work)); });
   running->scheduler_->after_cycle = [&r](const framework::CycleResult&) {
-    r.ready_ = r.scheduler_->ready();
     r.metrics_.Update(*r.scheduler_, r.lease_.leading());
   };
   running->feeds_ = std::make_unique<Feeds>(*running->client_, *running->scheduler_);
@@ -160,21 +159,10 @@ Status Running::StartHttp(const ProcessOptions& options) {
       server::HttpServer::Start(
           http,
           [this](server::Request request, std::shared_ptr<server::Responder> responder) {
-            server::Response response{200, "text/plain; charset=utf-8", {}, "ok\n"};
-            const std::string& path = request.target.path;
-            if (request.method != "GET" && request.method != "HEAD") {
-              response = {405, "text/plain; charset=utf-8", {{"allow", "GET, HEAD"}}, "only GET\n"};
-            } else if (path == "/metrics") {
-              response.content_type = "text/plain; version=0.0.4";
-              response.body = metrics_.Text();
-            } else if (path == "/readyz" && !ready_) {
-              response.status = 503;
-              response.body = "not every kind has been read yet, or another replica leads\n";
-            } else if (path != "/healthz" && path != "/readyz") {
-              response.status = 404;
-              response.body = "there are /healthz, /readyz and /metrics\n";
-            }
-            responder->Send(std::move(response));
+            // Answered on the loop: a loop that is stuck fails the liveness probe.
+            http_client_->loop().Post([this, asked = std::move(request), responder] {
+              responder->Send(Answer(asked));
+            });
           }),
       "--http {}", options.http_address);
   spdlog::info("http on {}", http_server_->address());
@@ -184,6 +172,27 @@ Status Running::StartHttp(const ProcessOptions& options) {
   out.close();
   if (!out) return Fail(Code::kInvalid, "the port can't be written to {}", options.http_port_file);
   return {};
+}
+
+server::Response Running::Answer(const server::Request& asked) {
+  const std::string& path = asked.target.path;
+  server::Response response{200, "text/plain; charset=utf-8", {}, "ok\n"};
+  if (asked.method != "GET" && asked.method != "HEAD")
+    return {405, response.content_type, {{"allow", "GET, HEAD"}}, "only GET\n"};
+  if (path == "/metrics") {
+    metrics_.Update(*scheduler_, lease_.leading());
+    response.content_type = "text/plain; version=0.0.4";
+    response.body = metrics_.Text();
+  } else if (path == "/readyz" && !scheduler_->ready()) {
+    // A replica that waits for the lease is ready: it could lead at once, and a rolling update
+    // waits for it.
+    response.status = 503;
+    response.body = "not every kind has been read yet\n";
+  } else if (path != "/healthz" && path != "/readyz") {
+    response.status = 404;
+    response.body = "there are /healthz, /readyz and /metrics\n";
+  }
+  return response;
 }
 
 void Running::StartElection(const ProcessOptions& options) {
