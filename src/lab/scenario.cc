@@ -57,7 +57,8 @@ const std::map<std::string_view, Scenario::Method>& Scenario::Methods() {
       {"step", &Scenario::Step},        {"calm", &Scenario::Calm},
       {"kill", &Scenario::Kill},        {"start", &Scenario::Start},
       {"config", &Scenario::Configure}, {"cut", &Scenario::Cut},
-      {"compact", &Scenario::Compact},  {"show", &Scenario::Show},
+      {"compact", &Scenario::Compact},  {"fault", &Scenario::Fault},
+      {"mend", &Scenario::Mend},        {"show", &Scenario::Show},
       {"why", &Scenario::Why},          {"audit", &Scenario::Audit},
       {"expect", &Scenario::Expect},
   };
@@ -172,6 +173,17 @@ Scenario::Answer Scenario::Cut(const Statement&) {
 
 Scenario::Answer Scenario::Compact(const Statement&) {
   simulation_->api().Compact();
+  return std::string();
+}
+
+// The scheduler's own requests and watches alone: what users do goes past the faults.
+Scenario::Answer Scenario::Fault(const Statement& statement) {
+  TRY(simulation_->front().faults().Add(statement.body));
+  return std::string();
+}
+
+Scenario::Answer Scenario::Mend(const Statement&) {
+  simulation_->front().ClearFaults();
   return std::string();
 }
 

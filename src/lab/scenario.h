@@ -62,6 +62,8 @@ class Scenario {
   Answer Configure(const Statement& statement);
   Answer Cut(const Statement& statement);
   Answer Compact(const Statement& statement);
+  Answer Fault(const Statement& statement);
+  Answer Mend(const Statement& statement);
   void NeedScheduler();
 
   // --- scenario_show.cc: what people see ---

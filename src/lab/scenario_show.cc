@@ -146,21 +146,25 @@ std::string ShowPlacements(Simulation& simulation) {
   return AlignedTable(rows);
 }
 
-std::string DeviceText(const model::Resources& amounts, const model::Resources& all,
-                       const model::Names& names) {
+// Names that stand in neither list are left out; `all`: cpu, memory and pod slots too.
+std::string AmountsText(const model::Resources& amounts, const model::Resources& offered,
+                        const model::Names& names, bool all) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < std::max(all.size(), amounts.size()); ++i) {
+  for (size_t i = 0; i < std::max(offered.size(), amounts.size()); ++i) {
     const model::ResourceId id(i);
     const std::string name(names.resources.Name(id));
-    if (IsDevice(name) && (all[id] != 0 || amounts[id] != 0))
-      parts.push_back(
-          fmt::format("{}={}", ShortName(name), api::Quantity::Milli(amounts[id]).ToString()));
+    if ((!IsDevice(name) && !all) || (offered[id] == 0 && amounts[id] == 0)) continue;
+    const api::Quantity amount =
+        model::ResourceNames::InBytes(name)
+            ? api::Quantity::Units(amounts[id], api::Quantity::Format::kBinarySI)
+            : api::Quantity::Milli(amounts[id]);
+    parts.push_back(fmt::format("{}={}", ShortName(name), amount.ToString()));
   }
   std::ranges::sort(parts);
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-std::string ShowLedgers(scheduler::Scheduler& scheduler) {
+std::string ShowLedgers(scheduler::Scheduler& scheduler, bool all) {
   const model::Cluster cluster = scheduler.cache().Copy();
   std::vector<const model::Node*> nodes;
   for (size_t i = 0; i < cluster.nodes().size(); ++i)
@@ -170,12 +174,14 @@ std::string ShowLedgers(scheduler::Scheduler& scheduler) {
     return NaturalLess{}(a->name, b->name);
   });
   std::vector<TextRow> rows = {{"NODE", "ALLOCATABLE", "USED", "IDLE", "QUOTAIDLE"}};
+  if (all) rows[0].push_back("FUTUREIDLE");
   for (const model::Node* node : nodes) {
     const auto text = [&](const model::Resources& amounts) {
-      return DeviceText(amounts, node->allocatable, cluster.names());
+      return AmountsText(amounts, node->allocatable, cluster.names(), all);
     };
     rows.push_back({node->exists() ? node->name : node->name + " (gone)", text(node->allocatable),
                     text(node->used), text(node->Idle()), text(node->QuotaIdle())});
+    if (all) rows.back().push_back(text(node->FutureIdle()));
   }
   return AlignedTable(rows);
 }
@@ -211,6 +217,10 @@ std::string Facts(const model::Cluster& cluster) {
 
 Scenario::Answer Scenario::Show(const Statement& statement) {
   const std::string& what = statement.names[0];
+  const std::string more = statement.names.size() > 1 ? statement.names[1] : "";
+  if (!more.empty() && (what != "ledgers" || more != "all"))
+    return Fail(Code::kInvalid, "show {} doesn't know \"{}\"; there is: show ledgers all", what,
+                more);
   if (what == "quotas") return ShowQuotas(*simulation_);
   if (what == "pods") return ShowPods(*simulation_);
   if (what == "nodes") return ShowNodes(*simulation_);
@@ -220,7 +230,7 @@ Scenario::Answer Scenario::Show(const Statement& statement) {
   if (what == "ledgers") {
     if (simulation_->scheduler() == nullptr)
       return Fail(Code::kInvalid, "the scheduler doesn't run: it keeps the ledgers");
-    return ShowLedgers(*simulation_->scheduler());
+    return ShowLedgers(*simulation_->scheduler(), !more.empty());
   }
   if (what != "events")
     return Fail(Code::kInvalid,

@@ -67,6 +67,7 @@ class Simulation {
   const ManualClock& clock() const { return clock_; }
   ManualClock& clock() { return clock_; }
   ApiServer& api() { return *api_; }
+  Front& front() { return *front_; }  // its faults meet the scheduler alone
   kube::ManualLoop& loop() { return loop_; }
   std::vector<std::string> events;  // notes of the scheduler, in order
 
