@@ -214,8 +214,29 @@ bool Cache::ClaimOpen(uint64_t round, const std::string& uid) const {
          cluster_.tasks()[id].claim.round == round;
 }
 
-bool Cache::MayBind(uint64_t round, const RoundEntry& entry) const {
+// Does the node still hold what is bound there, what was sent before, and this one? It may have
+// shrunk or been replaced since the decision, or strangers came; claims that weren't sent yet give
+// way, so that the last in order are the ones without a place (F26).
+bool Cache::HasRoomNow(const model::Task& task, const model::Node& node) const {
+  model::Resources held = node.committed;
+  for (const QuotaId id : node.quotas) {
+    const model::Quota& quota = cluster_.quotas()[id];
+    const bool waits = std::all_of(quota.tasks.begin(), quota.tasks.end(), [&](TaskId other) {
+      const Claim& claim = cluster_.tasks()[other].claim;
+      return claim.open() && claim.phase != Claim::Phase::kSending;
+    });
+    if (id != task.claim.quota && waits && !quota.tasks.empty()) held -= quota.charge;
+  }
+  const model::Resources& asked = task.facts->request;
+  model::Resources needed;
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (const model::ResourceId name(i); asked[name] > 0) needed.Set(name, held[name]);
+  return !model::FirstMissing(needed, node.allocatable, names_->resources).valid();
+}
+
+bool Cache::MayBind(uint64_t round, const RoundEntry& entry) {
   const std::lock_guard lock(mutex_);
+  cluster_.Flush();
   const TaskId id = cluster_.tasks().Find(entry.uid);
   if (!id.valid()) return false;
   const model::Task& task = cluster_.tasks()[id];
@@ -225,7 +246,7 @@ bool Cache::MayBind(uint64_t round, const RoundEntry& entry) const {
   if (!node_id.valid()) return false;
   const model::Node& node = cluster_.nodes()[node_id];
   return node.exists() && node.ready && !node.object->metadata.deleting() &&
-         (!node.unschedulable || task.facts->tolerates_cordon);
+         (!node.unschedulable || task.facts->tolerates_cordon) && HasRoomNow(task, node);
 }
 
 void Cache::NoteBound(const std::string& uid, const std::string& node, const std::string& quota) {

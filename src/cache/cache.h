@@ -68,8 +68,9 @@ class Cache {
   void MarkSending(uint64_t round, const std::string& uid);  // a binding is open
   void Drop(uint64_t round, const std::string& uid);         // on proof only (F10)
   void DropRound(uint64_t round);  // refused, or voided: every entry not sending
-  // Is the entry still to be bound: pod alive, unbound, claim open, node Ready and schedulable?
-  bool MayBind(uint64_t round, const RoundEntry& entry) const;
+  // Is the entry still to be bound: pod alive, unbound, claim open, node Ready, schedulable and
+  // large enough?
+  bool MayBind(uint64_t round, const RoundEntry& entry);
   bool ClaimOpen(uint64_t round, const std::string& uid) const;
   // A binding that was acknowledged before the watch tells: the pod counts as bound from now on.
   void NoteBound(const std::string& uid, const std::string& node, const std::string& quota);
@@ -121,6 +122,7 @@ class Cache {
   CommittedBefore CommittedOn(const Round& round) const;
   std::string CheckRoom(const Round& round, const CommittedBefore& before) const;
   std::string CheckJob(const Round& round, const model::Cluster& seen) const;
+  bool HasRoomNow(const model::Task& task, const model::Node& node) const;
   bool PictureStale(model::QuotaId id) const;
   Picture Paint(model::QuotaId id) const;
   void OpenClaims(const Round& round, model::Claim::Phase phase);
