@@ -30,11 +30,12 @@ int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& re
 void Binpack::OnSessionOpen(framework::Session& session) {
   if (weight_ == 0) return;
   const model::Cluster& cluster = session.cluster();
-  session.quota_to_node.n_order.Add("binpack", [this, &cluster](model::QuotaId quota,
-                                                                model::NodeId node_id) {
-    const model::Node& node = cluster.nodes()[node_id];
-    return Score(cluster, cluster.quotas()[quota].request, node.quota_requests, node.allocatable);
-  });
+  session.quota_to_node.n_order.Add(
+      "binpack", [this, &cluster](model::QuotaId quota, model::NodeId node_id) {
+        const model::Node& node = cluster.nodes()[node_id];
+        // What is bound, planned, and held by others: a node that strangers fill is full too.
+        return Score(cluster, cluster.quotas()[quota].request, node.committed, node.allocatable);
+      });
   session.task_to_node.n_order.Add(
       "binpack", [this, &cluster](model::TaskId task, model::NodeId node_id) {
         const model::Node& node = cluster.nodes()[node_id];
