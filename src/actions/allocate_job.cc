@@ -23,7 +23,7 @@ Verdict MayPlan(const Session& session, model::JobId id) {
   if (job.priority_class_missing) return Verdict::NotNow(Reason::kPriorityClassNotFound);
   const model::Queue& queue = cluster.queues()[job.queue];
   if (!queue.exists()) return Verdict::NotNow(Reason::kQueueNotFound);
-  if (!queue.invalid.empty()) return Verdict::NotNow(Reason::kInvalidObject);
+  if (!cluster.QueueTrouble(job.queue).empty()) return Verdict::NotNow(Reason::kInvalidObject);
   if (queue.object->status.state == "Closed" || queue.object->status.state == "Closing" ||
       queue.object->metadata.deleting())
     return Verdict::NotNow(Reason::kQueueClosed);
@@ -37,7 +37,9 @@ std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason 
     case Reason::kNoPodGroup:
       return fmt::format("PodGroup {} doesn't exist", job.name);
     case Reason::kInvalidObject:
-      return job.invalid.empty() ? cluster.queues()[job.queue].invalid : job.invalid;
+      return job.invalid.empty()
+                 ? fmt::format("queue {}: {}", job.queue_name, cluster.QueueTrouble(job.queue))
+                 : job.invalid;
     case Reason::kPriorityClassNotFound:
       return fmt::format("PriorityClass {} doesn't exist", job.object->spec.priority_class_name);
     case Reason::kQueueNotFound:

@@ -104,7 +104,8 @@ Effect Cache::Apply(const api::Delta<api::Node>& delta) {
     unready_since_.try_emplace(name, now_);
   }
   if (const auto topology = topologies_.find(name); topology != topologies_.end()) {
-    const auto zones = model::ZonesOf(*topology->second, &delta.object->metadata, *names_);
+    std::string told;  // when it was applied
+    const auto zones = model::ZonesOf(*topology->second, &delta.object->metadata, *names_, &told);
     cluster_.SetNodeZones(name, zones.roce, zones.ib);
   }
   return Effect::kRelevant;
@@ -181,13 +182,17 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
     if (known == topologies_.end() || known->second->metadata.uid != delta.object->metadata.uid)
       return Effect::kNothing;
     topologies_.erase(known);
+    complaints_.NoteTopology(delta.object->metadata, "");
     cluster_.SetNodeZones(name, {}, {});
     return Effect::kRelevant;
   }
   topologies_[name] = delta.object;
   const NodeId id = cluster_.nodes().Find(name);
   const auto node = id.valid() ? cluster_.nodes()[id].object : nullptr;
-  const auto zones = model::ZonesOf(*delta.object, node ? &node->metadata : nullptr, *names_);
+  std::string problem;
+  const auto zones =
+      model::ZonesOf(*delta.object, node ? &node->metadata : nullptr, *names_, &problem);
+  complaints_.NoteTopology(delta.object->metadata, problem);
   if (id.valid() && cluster_.nodes()[id].zone_roce == zones.roce &&
       cluster_.nodes()[id].zone_ib == zones.ib)
     return Effect::kNothing;

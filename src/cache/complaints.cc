@@ -57,6 +57,18 @@ Complaint OfQuota(const Cluster& cluster, model::QuotaId id) {
   if (!quota.exists()) return {};
   const api::ObjectMeta& meta = quota.object->metadata;
   if (!quota.invalid.empty()) return About("Quota", kOurs, meta, "InvalidObject", quota.invalid);
+  if (const auto queue = cluster.queues().Find(quota.object->spec.queue_name);
+      !queue.valid() || !cluster.queues()[queue].exists())
+    return About(
+        "Quota", kOurs, meta, "QueueNotFound",
+        fmt::format("its queue {} doesn't exist: only queues that it is shared with use it",
+                    quota.object->spec.queue_name));
+  if (quota.node.valid() && !cluster.nodes()[quota.node].exists())
+    return About(
+        "Quota", kOurs, meta, "NodeNotReady",
+        fmt::format("it is bound to node {}, which doesn't exist: unless the node comes, or "
+                    "a pod of the quota is there, it is released after a while",
+                    cluster.nodes()[quota.node].name));
   if (!quota.split) return {};
   std::vector<std::string> places;
   for (const model::TaskId user : quota.users)
@@ -70,6 +82,14 @@ Complaint OfQuota(const Cluster& cluster, model::QuotaId id) {
                fmt::format("its live pods are on several nodes ({}): it is left alone until they "
                            "are on one",
                            fmt::join(places, ", ")));
+}
+
+Complaint OfQueue(const Cluster& cluster, model::QueueId id) {
+  const model::Queue& queue = cluster.queues()[id];
+  if (!queue.exists()) return {};
+  const std::string trouble = cluster.QueueTrouble(id);
+  if (trouble.empty()) return {};
+  return About("Queue", kOurs, queue.object->metadata, "InvalidObject", trouble);
 }
 
 Complaint OfNode(const Cluster& cluster, model::NodeId id) {
@@ -89,6 +109,48 @@ void Complaints::Note(const Cluster& cluster, const model::Touched& touched) {
     if (cluster.quotas().Live(id))
       tasks_.candidates.insert(cluster.quotas()[id].users.begin(),
                                cluster.quotas()[id].users.end());
+  NoteComings(cluster, touched);
+}
+
+void Complaints::NoteComings(const Cluster& cluster, const model::Touched& touched) {
+  const auto changed = [](auto& missing, auto id, bool there) {
+    return there ? missing.erase(id) > 0 : missing.insert(id).second;
+  };
+  const auto look_at = [&](const std::vector<model::QuotaId>& quotas) {
+    quotas_.candidates.insert(quotas.begin(), quotas.end());
+  };
+  for (const model::QueueId id : touched.queues) {
+    queues_.candidates.insert(id);
+    const bool live = cluster.queues().Live(id);
+    if (!live) {
+      missing_queues_.erase(id);
+      continue;
+    }
+    const model::Queue& queue = cluster.queues()[id];
+    if (changed(missing_queues_, id, queue.exists())) look_at(queue.quotas);
+    // A cycle that this queue closes or opens is the trouble of all in it.
+    if (!queue.exists()) continue;
+    std::set<model::QueueId> seen = {id};
+    for (model::QueueId at = cluster.queues().Find(queue.object->spec.parent);
+         at.valid() && cluster.queues()[at].exists() && seen.insert(at).second;
+         at = cluster.queues().Find(cluster.queues()[at].object->spec.parent))
+      queues_.candidates.insert(at);
+  }
+  for (const model::NodeId id : touched.nodes) {
+    if (!cluster.nodes().Live(id))
+      missing_nodes_.erase(id);
+    else if (changed(missing_nodes_, id, cluster.nodes()[id].exists()))
+      look_at(cluster.nodes()[id].quotas);
+  }
+}
+
+void Complaints::NoteTopology(const api::ObjectMeta& topology, const std::string& problem) {
+  std::string& told = topologies_[topology.name];
+  const std::string now = problem.empty() ? "" : topology.uid + " " + problem;
+  if (!now.empty() && told != now)
+    fresh_.push_back(About("NodeTopology", kOurs, topology, "InvalidObject", problem));
+  told = now;
+  if (now.empty()) topologies_.erase(topology.name);
 }
 
 template <class Id, class Examine>
@@ -108,11 +170,12 @@ void Complaints::TakeFrom(Kept<Id>& kept, std::vector<Complaint>& out, Examine e
 }
 
 std::vector<Complaint> Complaints::Take(const Cluster& cluster) {
-  std::vector<Complaint> out;
+  std::vector<Complaint> out = std::exchange(fresh_, {});
   const auto examine = [&](const auto& table, auto of) {
     return [&, of](auto id) { return table.Live(id) ? of(cluster, id) : Complaint{}; };
   };
   TakeFrom(nodes_, out, examine(cluster.nodes(), OfNode));
+  TakeFrom(queues_, out, examine(cluster.queues(), OfQueue));
   TakeFrom(quotas_, out, examine(cluster.quotas(), OfQuota));
   TakeFrom(jobs_, out, examine(cluster.jobs(), OfJob));
   TakeFrom(tasks_, out, examine(cluster.tasks(), OfTask));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with objects though they do no harm: malformed notes, a quota whose pods sit on
-// several nodes, a bound pod whose record names no quota of its own. Each is told once, until it
-// changes; the scheduler makes events of them. Guarded by the cache's lock; lives as long as it.
+// What is wrong with objects whether or not a job waits for it: malformed notes, objects that break
+// a rule, a quota whose queue or node is missing or whose pods sit on several nodes, a bound pod
+// whose record names no quota of its own. Each is told once, until it changes; the scheduler makes
+// events of them. Guarded by the cache's lock; lives as long as it.
 #pragma once
 
 #include <map>
@@ -23,6 +24,8 @@ class Complaints {
  public:
   // Rows that may have something new to say.
   void Note(const model::Cluster& cluster, const model::Touched& touched);
+  // `problem` "": its notes are well formed.
+  void NoteTopology(const api::ObjectMeta& topology, const std::string& problem);
   // What is new since the last call.
   std::vector<Complaint> Take(const model::Cluster& cluster);
 
@@ -35,10 +38,18 @@ class Complaints {
   template <class Id, class Examine>
   static void TakeFrom(Kept<Id>& kept, std::vector<Complaint>& out, Examine examine);
 
+  void NoteComings(const model::Cluster& cluster, const model::Touched& touched);
+
   Kept<model::TaskId> tasks_;
   Kept<model::JobId> jobs_;
+  Kept<model::QueueId> queues_;
   Kept<model::QuotaId> quotas_;
   Kept<model::NodeId> nodes_;
+  std::map<std::string, std::string> topologies_;  // name → what was said of it
+  std::vector<Complaint> fresh_;                   // of topologies
+  // Rows that are named but not there: those that name them are looked at when this changes.
+  std::set<model::QueueId> missing_queues_;
+  std::set<model::NodeId> missing_nodes_;
 };
 
 }  // namespace sky::cache

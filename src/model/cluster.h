@@ -78,6 +78,8 @@ class Cluster {
 
   // May jobs of `queue` use `quota`?
   bool MayUse(QueueId queue, const Quota& quota) const;
+  // What is wrong with the queue's object or with the chain of its parents; "" when nothing is.
+  std::string QueueTrouble(QueueId queue) const;
   // Everything derived, as sorted text: equal clusters give equal dumps.
   std::string Dump() const;
   // Recounts every row from the facts and compares; "" or the first difference. For tests, debug

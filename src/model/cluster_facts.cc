@@ -317,6 +317,7 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   node.spec = SpecOf(node.object->metadata.labels, settings, *names_);
   node.problem.clear();
   node.index = NodeIndexOf(node.object->metadata, &node.problem);
+  ZoneOverrideOf(node.object->metadata, &node.problem);
   MoveInCells(id, before);
   Dirty(id);
 }

@@ -40,6 +40,23 @@ bool Cluster::MayUse(QueueId queue, const Quota& quota) const {
   return std::binary_search(quota.queues.begin(), quota.queues.end(), queue);
 }
 
+std::string Cluster::QueueTrouble(QueueId id) const {
+  if (!queues_[id].invalid.empty()) return queues_[id].invalid;
+  constexpr size_t kDeepest = 64;
+  std::vector<std::string_view> chain;
+  for (QueueId at = id; at.valid() && queues_[at].object;) {
+    const std::string& name = queues_[at].name;
+    const bool again = std::find(chain.begin(), chain.end(), name) != chain.end();
+    chain.push_back(name);
+    if (again) return fmt::format("spec.parent: its parents go round: {}", fmt::join(chain, " → "));
+    if (chain.size() > kDeepest)
+      return fmt::format("spec.parent: more than {} queues stand above it", kDeepest - 1);
+    const std::string& parent = queues_[at].object->spec.parent;
+    at = parent.empty() ? QueueId{} : queues_.Find(parent);
+  }
+  return {};
+}
+
 Cluster::Votes Cluster::CountVotes(const Quota& quota) const {
   Votes votes;
   for (const TaskId id : quota.users) {

@@ -105,6 +105,19 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   return names.classes.Intern(text);
 }
 
+// Groups are joined by the annotation alone; an owner that says something else would be missed.
+void CheckOwners(const api::Pod& pod, PodFacts& facts) {
+  const std::string_view group = pod.metadata.Annotation(key::kGroupName);
+  for (const api::OwnerReference& owner : pod.metadata.owner_references)
+    if (owner.kind == "PodGroup" && owner.name != group &&
+        owner.api_version.starts_with(fmt::format("{}/", api::kGroup)))
+      Complain(
+          &facts.problem, key::kGroupName, group,
+          fmt::format("PodGroup {} owns the pod too; the annotation alone decides whose member "
+                      "it is",
+                      owner.name));
+}
+
 void CheckNotes(const api::Pod& pod, PodFacts& facts) {
   const std::string_view quota = pod.metadata.Annotation(key::kQuotaName);
   if (quota.size() > 253)
@@ -149,6 +162,7 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
                "a pod joins a PodGroup of its own namespace, named without \"/\"");
     facts->job_key = fmt::format("{}/{}", meta.namespace_, group);
   }
+  CheckOwners(*pod, *facts);
   CheckNotes(*pod, *facts);
   const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
   for (const api::Toleration& toleration : pod->spec.tolerations)
@@ -244,10 +258,22 @@ ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>&
 
 }  // namespace
 
-NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names) {
-  std::string_view forced =
-      node == nullptr ? std::string_view{} : node->Annotation(key::kRdmaTopologyKey);
-  if (forced.empty()) forced = topology.metadata.Annotation(key::kRdmaTopologyKey);
+std::string_view ZoneOverrideOf(const api::ObjectMeta& meta, std::string* problem) {
+  const auto note = meta.annotations.find(key::kRdmaTopologyKey);
+  if (note == meta.annotations.end()) return {};
+  if (!note->second.empty() && note->second.find_first_of(" \t\r\n") == std::string::npos)
+    return note->second;
+  Complain(problem, note->first, note->second,
+           "a zone has a name without spaces; the switches decide instead");
+  return {};
+}
+
+NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names,
+                  std::string* problem) {
+  std::string ignored;  // the node tells of its own notes
+  std::string_view forced = node == nullptr ? std::string_view{} : ZoneOverrideOf(*node, &ignored);
+  if (const std::string_view own = ZoneOverrideOf(topology.metadata, problem); forced.empty())
+    forced = own;
   if (forced.empty() && topology.metadata.Annotation(key::kZoneSource).empty())
     forced = topology.metadata.Label(key::kZone);
   if (!forced.empty()) {

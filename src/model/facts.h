@@ -25,12 +25,17 @@ int64_t NodeIndexOf(const api::ObjectMeta& meta, std::string* problem);
 
 JobNotes ReadJobNotes(const api::ObjectMeta& meta);
 
+// Annotation rdma-topology-key of a Node or NodeTopology; "" when it is absent or malformed.
+std::string_view ZoneOverrideOf(const api::ObjectMeta& meta, std::string* problem);
+
 // The zone keys of a node with this topology, RoCE first; invalid: in no zone. An override
-// (annotation, or a `zone` label that discovery didn't write) holds for both networks.
+// (annotation, or a `zone` label that discovery didn't write) holds for both networks. `problem`
+// is about the topology's own notes.
 struct NodeZones {
   ZoneId roce, ib;
 };
-NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names);
+NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names,
+                  std::string* problem);
 
 // "rdma/*" matches "rdma/hca": * is any run of characters.
 bool GlobMatches(std::string_view glob, std::string_view text);

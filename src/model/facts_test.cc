@@ -156,6 +156,21 @@ TEST_F(Facts, APodThatInheritsFromItselfOrJoinsAnotherNamespaceSaysSo) {
   EXPECT_NE(Of(pod)->problem.find("253"), std::string::npos);
 }
 
+TEST_F(Facts, AGroupThatOwnsAPodWithoutBeingNamedByItIsNamed) {
+  const auto owned = [&](const std::string& group, const std::string& owner,
+                         const std::string& version = "scheduling.infini-ai.com/v1alpha1") {
+    api::Pod pod = Worker("w-0", "gpu=1", group);
+    pod.metadata.owner_references.push_back({version, "PodGroup", owner, "u", false, false});
+    return Of(pod);
+  };
+  EXPECT_EQ(owned("train", "train")->problem, "");
+  EXPECT_EQ(owned("train", "other", "elsewhere.example/v1")->problem, "");
+  EXPECT_NE(owned("train", "other")->problem.find("PodGroup other owns"), std::string::npos);
+  EXPECT_EQ(owned("train", "other")->job_key, "default/train");
+  EXPECT_NE(owned("", "other")->problem.find("PodGroup other owns"), std::string::npos);
+  EXPECT_EQ(owned("", "other")->job_key, "pod:default/w-0");
+}
+
 TEST_F(Facts, TheSpecCodeIsTheLongestConfiguredKeysValue) {
   const auto name = [&](const api::StringMap& labels) {
     const SpecId spec = SpecOf(labels, settings, names);
@@ -179,40 +194,65 @@ TEST_F(Facts, TasksThatDifferOnlyInWhatTellsReplicasApartAreOneClass) {
 }
 
 struct Zones : Facts {
+  std::string problem;
   std::string Roce(const NodeZones& zones) const {
     return zones.roce.valid() ? std::string(names.zones.Name(zones.roce)) : "none";
   }
 };
 
 TEST_F(Zones, AZoneIsTheSetOfSwitchesInWhateverOrderTheNicsCome) {
-  const auto ab = ZonesOf(testing::MakeTopology("n", "roce", {"S1", "S2"}), nullptr, names);
-  const auto ba = ZonesOf(testing::MakeTopology("n", "roce", {"S2", "S1", "S2"}), nullptr, names);
+  const auto ab =
+      ZonesOf(testing::MakeTopology("n", "roce", {"S1", "S2"}), nullptr, names, &problem);
+  const auto ba =
+      ZonesOf(testing::MakeTopology("n", "roce", {"S2", "S1", "S2"}), nullptr, names, &problem);
   EXPECT_EQ(ab.roce, ba.roce);
   EXPECT_EQ(ab.ib, ab.roce) << "the IB view falls back to RoCE";
-  EXPECT_NE(ab.roce, ZonesOf(testing::MakeTopology("n", "roce", {"S1"}), nullptr, names).roce);
+  EXPECT_NE(ab.roce,
+            ZonesOf(testing::MakeTopology("n", "roce", {"S1"}), nullptr, names, &problem).roce);
 }
 
 TEST_F(Zones, NamesThatOnlyLookAlikeJoinedStayApart) {
-  const auto one = ZonesOf(testing::MakeTopology("n", "roce", {"S1,S2"}), nullptr, names);
-  const auto two = ZonesOf(testing::MakeTopology("n", "roce", {"S1", "S2"}), nullptr, names);
+  const auto one = ZonesOf(testing::MakeTopology("n", "roce", {"S1,S2"}), nullptr, names, &problem);
+  const auto two =
+      ZonesOf(testing::MakeTopology("n", "roce", {"S1", "S2"}), nullptr, names, &problem);
   EXPECT_NE(one.roce, two.roce);
 }
 
 TEST_F(Zones, WithoutASwitchThereIsNoZone) {
-  EXPECT_FALSE(ZonesOf(testing::MakeTopology("n", "roce", {}), nullptr, names).roce.valid());
-  EXPECT_FALSE(ZonesOf(testing::MakeTopology("n", "roce", {""}), nullptr, names).ib.valid());
+  EXPECT_FALSE(
+      ZonesOf(testing::MakeTopology("n", "roce", {}), nullptr, names, &problem).roce.valid());
+  EXPECT_FALSE(
+      ZonesOf(testing::MakeTopology("n", "roce", {""}), nullptr, names, &problem).ib.valid());
 }
 
 TEST_F(Zones, AnOverrideHoldsForBothNetworksAndTheNodesComesFirst) {
   api::NodeTopology topology = testing::MakeTopology("n", "ib", {"S1"});
-  topology.metadata.labels[std::string(key::kZone)] = "row b";
-  EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names)), "row b");
+  topology.metadata.labels[std::string(key::kZone)] = "row-b";
+  EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names, &problem)), "row-b");
   topology.metadata.annotations[std::string(key::kZoneSource)] = "discovery";
-  EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names)), "none") << "discovery's own label";
+  EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names, &problem)), "none") << "discovery's own label";
   topology.metadata.annotations[std::string(key::kRdmaTopologyKey)] = "pod-2";
-  EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names)), "pod-2");
+  EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names, &problem)), "pod-2");
   const api::ObjectMeta node = Noted(key::kRdmaTopologyKey, "pod-1");
-  EXPECT_EQ(Roce(ZonesOf(topology, &node, names)), "pod-1");
+  EXPECT_EQ(Roce(ZonesOf(topology, &node, names, &problem)), "pod-1");
+  EXPECT_EQ(problem, "");
+}
+
+TEST_F(Zones, AnOverrideWithSpacesIsNamedAndTheSwitchesDecide) {
+  for (const std::string bad : {"row b", " row-b", "row-b\n", "\t", " ", ""}) {
+    api::NodeTopology topology = testing::MakeTopology("n", "roce", {"S1"});
+    topology.metadata.annotations[std::string(key::kRdmaTopologyKey)] = bad;
+    std::string named;
+    EXPECT_EQ(Roce(ZonesOf(topology, nullptr, names, &named)), "roce#S1") << bad;
+    EXPECT_NE(named.find("rdma-topology-key"), std::string::npos) << bad;
+    const api::ObjectMeta node = Noted(key::kRdmaTopologyKey, bad);
+    std::string of_node;
+    EXPECT_EQ(ZoneOverrideOf(node, &of_node), "");
+    EXPECT_FALSE(of_node.empty()) << bad;
+    EXPECT_EQ(Roce(ZonesOf(testing::MakeTopology("n", "roce", {"S1"}), &node, names, &problem)),
+              "roce#S1");
+    EXPECT_EQ(problem, "") << "the node's note is the node's";
+  }
 }
 
 }  // namespace
