@@ -30,6 +30,10 @@ Complaint OfTask(const Cluster& cluster, model::TaskId id) {
     return About("Pod", "v1", task.facts->meta(), std::move(reason), std::move(message));
   };
   if (!task.facts->problem.empty()) return say("InvalidObject", task.facts->problem);
+  // The notes of a job of one are its pod's.
+  if (task.job.valid() && cluster.jobs()[task.job].single &&
+      !cluster.jobs()[task.job].notes.problem.empty())
+    return say("InvalidObject", cluster.jobs()[task.job].notes.problem);
   if (!task.holds_room() || !task.quota.valid()) return {};
   const model::Quota& quota = cluster.quotas()[task.quota];
   if (!quota.exists())
