@@ -68,14 +68,15 @@ std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& see
 std::string Cache::CheckRoom(const Round& round, const CommittedBefore& before) const {
   for (const RoundEntry& entry : round.entries) {
     const model::Quota& quota = cluster_.quotas()[entry.quota];
-    const model::Resources room = quota.request + quota.shadow;
-    for (const model::ResourceId name : quota.listed)
-      if (quota.task_sum[name] > room[name])
-        return fmt::format("quota {} has no room left for {}", entry.quota_name,
-                           names_->resources.Name(name));
+    const model::Resources& asked = cluster_.tasks()[entry.task].facts->request;
+    const model::Resources limited = quota.Limited(asked);
+    if (const auto missing = model::FirstMissing(limited, quota.limit() - quota.task_sum + limited,
+                                                 names_->resources);
+        missing.valid())
+      return fmt::format("quota {} has no room left for {}", entry.quota_name,
+                         names_->resources.Name(missing));
     const model::Node& node = cluster_.nodes()[entry.node];
     const model::Resources& had = before.at(entry.node);
-    const model::Resources& asked = cluster_.tasks()[entry.task].facts->request;
     model::Resources committed;
     for (size_t i = 0; i < node.committed.size(); ++i)
       if (const model::ResourceId name(i); asked[name] > 0 || node.committed[name] > had[name])

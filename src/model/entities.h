@@ -98,6 +98,14 @@ struct Quota {
   bool exists() const { return object != nullptr; }
   bool deleting() const { return object != nullptr && object->metadata.deleting(); }
   bool usable() const { return exists() && !deleting() && invalid.empty() && !split; }
+  // What its tasks may ask for together, and which part of a request that is about: a name that it
+  // doesn't list is the node's matter.
+  Resources limit() const { return request + shadow; }
+  Resources Limited(const Resources& amounts) const {
+    Resources limited;
+    for (const ResourceId id : listed) limited.Set(id, amounts[id]);
+    return limited;
+  }
 };
 
 struct Node {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -26,6 +27,10 @@ namespace sky::testing {
 struct Bound {
   std::string pod, quota, node;
   bool operator==(const Bound&) const = default;
+  // For the reader of a failure.
+  friend std::ostream& operator<<(std::ostream& out, const Bound& one) {
+    return out << one.pod << "→" << one.quota << "→" << one.node;
+  }
 };
 
 // The least members of a gang, and more words for its PodGroup: Gang{3, "strict pack zones=2"}.

@@ -31,25 +31,20 @@ Verdict InQueue(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
 
 // A quota limits only the names that it lists (request + shadow).
 Verdict HasRoom(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
-  const model::Task& task = cluster.tasks()[task_id];
   const model::Quota& quota = cluster.quotas()[quota_id];
   if (!quota.usable()) return Verdict::NotNow(Reason::kInsufficientQuota);
-  const Resources limit = quota.request + quota.shadow;
-  for (const model::ResourceId name : quota.listed) {
-    const int64_t asked = task.facts->request[name];
-    if (asked <= 0) continue;
-    if (asked > limit[name])
-      return Verdict::Never(Reason::kInsufficientQuota, asked, limit[name], name);
-    if (asked > limit[name] - quota.task_sum[name]) {
-      // Room that a leaving pod still holds comes back by itself.
-      const bool leaving = std::any_of(quota.tasks.begin(), quota.tasks.end(), [&](TaskId id) {
-        return cluster.tasks()[id].facts->deleting;
-      });
-      return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientQuota,
-                             asked, limit[name] - quota.task_sum[name], name);
-    }
-  }
-  return Verdict::Fit();
+  const Resources asked = quota.Limited(cluster.tasks()[task_id].facts->request);
+  const model::ResourceNames& names = cluster.names().resources;
+  const Resources limit = quota.limit(), room = limit - quota.task_sum;
+  if (const auto name = model::FirstMissing(asked, limit, names); name.valid())
+    return Verdict::Never(Reason::kInsufficientQuota, asked[name], limit[name], name);
+  const auto name = model::FirstMissing(asked, room, names);
+  if (!name.valid()) return Verdict::Fit();
+  // Room that a leaving pod still holds comes back by itself.
+  const bool leaving = std::any_of(quota.tasks.begin(), quota.tasks.end(),
+                                   [&](TaskId id) { return cluster.tasks()[id].facts->deleting; });
+  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientQuota,
+                         asked[name], room[name], name);
 }
 
 // Bound quotas before free ones; inside a tier the one that the task fills best.
@@ -104,11 +99,10 @@ bool QuotasHold(const Cluster& cluster, const framework::JobRound& round,
                 framework::Refusals& why) {
   for (const framework::PlannedTask& entry : round.plan.tasks) {
     const model::Quota& quota = cluster.quotas()[entry.quota];
-    const Resources limit = quota.request + quota.shadow;
-    bool holds = quota.usable();
-    for (const model::ResourceId name : quota.listed)
-      holds = holds && quota.task_sum[name] <= limit[name];
-    if (holds) continue;
+    // The task is counted by it already.
+    const Resources asked = quota.Limited(cluster.tasks()[entry.task].facts->request);
+    const Resources room = quota.limit() - quota.task_sum + asked;
+    if (quota.usable() && model::Fits(asked, room, cluster.names().resources)) continue;
     why.Add(Verdict::NotNow(Reason::kInsufficientQuota));
     return false;
   }
