@@ -13,7 +13,7 @@ int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& re
     if (request[name] <= 0 || name == model::ResourceNames::kPods) continue;
     int64_t weight = 1;
     if (!weights_.empty()) {
-      const auto found = weights_.find(std::string(cluster.names().resources.Name(name)));
+      const auto found = weights_.find(cluster.names().resources.Name(name));
       if (found != weights_.end()) weight = found->second;
     }
     weights += weight;
@@ -28,7 +28,6 @@ int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& re
 }
 
 void Binpack::OnSessionOpen(framework::Session& session) {
-  if (weight_ == 0) return;
   const model::Cluster& cluster = session.cluster();
   session.quota_to_node.n_order.Add(
       "binpack", [this, &cluster](model::QuotaId quota, model::NodeId node_id) {
@@ -46,11 +45,10 @@ void Binpack::OnSessionOpen(framework::Session& session) {
 framework::PluginKind Binpack::Kind() {
   return {[](const framework::PluginArgs& args,
              const framework::Config&) -> Result<std::unique_ptr<framework::Plugin>> {
-            const int64_t weight = TRY(args.Int("weight", 1, 0, 1'000'000));
             auto weights = TRY(args.Ints("resources", {}, 0, 1'000'000));
-            return std::make_unique<Binpack>(weight, std::move(weights));
+            return std::make_unique<Binpack>(std::move(weights));
           },
-          {{"weight", framework::ArgType::kInt}, {"resources", framework::ArgType::kInts}},
+          {{"resources", framework::ArgType::kInts}},
           {"quotaToNode.nOrder", "taskToNode.nOrder"}};
 }
 

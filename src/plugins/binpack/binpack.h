@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// binpack: prefers nodes that are already full, by the share that their bound quotas (hop 2) or
-// pods (direct placement) take of what the subject asks. Every requested name counts; weights by
-// name.
+// binpack: prefers nodes that are already full, by the share that is committed there of what the
+// subject asks: bound and planned quotas and pods of others (hop 2), or all pods (direct
+// placement). Every requested name counts; weights by name. How much binpack itself weighs is the
+// expression's to say: sum(binpack*3, …).
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@ namespace sky::plugins {
 
 class Binpack final : public framework::Plugin {
  public:
-  Binpack(int64_t weight, std::map<std::string, int64_t> weights)
-      : weight_(weight), weights_(std::move(weights)) {}
+  explicit Binpack(const std::map<std::string, int64_t>& weights)
+      : weights_(weights.begin(), weights.end()) {}
   std::string_view name() const override { return "binpack"; }
   void OnSessionOpen(framework::Session& session) override;
   static framework::PluginKind Kind();
@@ -25,8 +26,7 @@ class Binpack final : public framework::Plugin {
   int64_t Score(const model::Cluster& cluster, const model::Resources& request,
                 const model::Resources& used, const model::Resources& allocatable) const;
 
-  int64_t weight_;
-  std::map<std::string, int64_t> weights_;  // by resource name; 1 where none is given
+  std::map<std::string, int64_t, std::less<>> weights_;  // by resource name; 1 where none is given
 };
 
 }  // namespace sky::plugins
