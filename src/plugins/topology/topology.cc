@@ -57,8 +57,10 @@ TopologyPolicy PolicyOf(const Cluster& cluster, JobId id) {
   policy.with_siblings = !siblings.empty();
   bool any_zone = false;
   for (const auto& [key, nodes] : cluster.cells()) {
-    const bool zoned =
-        key.zone.valid() && cluster.nodes()[nodes.front()].zone(policy.network) == key.zone;
+    // By either network: a node without IB shares its RoCE zone with some whose IB is another's.
+    const bool zoned = key.zone.valid() && std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) {
+                         return cluster.nodes()[n].zone(policy.network) == key.zone;
+                       });
     any_zone = any_zone || zoned;
     if (policy.enabled && zoned && (siblings.empty() || siblings.contains(key)))
       policy.cells.push_back(key);
