@@ -113,6 +113,90 @@ TEST(Statement, ChargesAPlanAtOnceAndGivesItBackWhenItDies) {
   EXPECT_EQ(bench.rows().tasks()[task].state, model::TaskState::kPending);
 }
 
+TEST(Statement, ASavepointKeepsWhatCameBeforeItAndHandlersHearOfTheRestBackwards) {
+  Bench bench;
+  bench.cluster.Nodes("n[0-1]", "gpu=8").Quotas("q[0-1]", "gpu=2");
+  bench.cluster.Pod("a", "gpu=1").Pod("b", "gpu=1");
+  bench.Open();
+  std::vector<std::string> told;
+  const auto note = [&](const char* what) {
+    return [&told, what](const Operation& op) {
+      told.push_back(std::string(what) + " " + std::string(OperationName(op.kind)));
+    };
+  };
+  bench.session->handlers.push_back({"one", note("do"), note("undo")});
+  bench.session->handlers.push_back({"deaf", nullptr, nullptr});
+  const auto task = [&](const char* pod) {
+    return bench.rows().tasks().Find(
+        bench.cluster.Get<api::Pod>(std::string("default/") + pod).metadata.uid);
+  };
+  const auto quota = [&](const char* name) { return bench.rows().quotas().Find(name); };
+  const auto n1 = bench.rows().nodes().Find("n1");
+  const std::string before = bench.Dump();
+  Statement statement(*bench.session);
+  statement.AllocateTaskToQuota(task("a"), quota("q0"), n1);
+  const size_t savepoint = statement.Savepoint();
+  const std::string at_savepoint = bench.Dump();
+  statement.AllocateTaskToQuota(task("b"), quota("q1"), n1);
+  statement.AllocateQuotaToNode(quota("q1"), n1);
+  told.clear();
+  statement.RollBackTo(savepoint);
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"undo AllocateQuotaToNode", "undo AllocateTaskToQuota"}));
+  EXPECT_EQ(bench.Dump(), at_savepoint);
+  statement.RollBackTo(savepoint);
+  EXPECT_EQ(bench.Dump(), at_savepoint) << "there is nothing more to undo";
+  // It goes on from there as if nothing had been.
+  statement.AllocateTaskToQuota(task("b"), quota("q0"), n1);
+  EXPECT_EQ(statement.operations().size(), 2u);
+  statement.Discard();
+  EXPECT_EQ(bench.Dump(), before);
+  EXPECT_TRUE(statement.operations().empty());
+}
+
+TEST(Statement, TwoTasksOnOneShareComeAndGoOneByOne) {
+  Bench bench;
+  bench.cluster.Nodes("n0", "gpu=8").Quotas("q0", "gpu=1").Pod("a", "gpu=1").Pod("b", "gpu=1");
+  bench.Open();
+  const auto task = [&](const char* pod) {
+    return bench.rows().tasks().Find(
+        bench.cluster.Get<api::Pod>(std::string("default/") + pod).metadata.uid);
+  };
+  const auto quota = bench.rows().quotas().Find("q0");
+  const auto node = bench.rows().nodes().Find("n0");
+  const auto gpu = bench.rows().names().resources.Intern("nvidia.com/gpu");
+  Statement statement(*bench.session);
+  statement.AllocateTaskToQuota(task("a"), quota, node);
+  statement.AllocateTaskToQuota(task("b"), quota, node);
+  EXPECT_EQ(bench.rows().quotas()[quota].charge[gpu], 2000) << "more than its request: shadow";
+  EXPECT_EQ(bench.rows().nodes()[node].Room()[gpu], 6000);
+  statement.RollBackTo(1);
+  EXPECT_EQ(bench.rows().quotas()[quota].planned, node) << "a still plans on it";
+  EXPECT_EQ(bench.rows().nodes()[node].Room()[gpu], 7000);
+  statement.RollBackTo(0);
+  EXPECT_FALSE(bench.rows().quotas()[quota].planned.valid());
+  EXPECT_EQ(bench.rows().nodes()[node].Room()[gpu], 8000);
+}
+
+// Who moves a statement into another place moves its duty to undo.
+TEST(Statement, MovedAwayItUndoesNothing) {
+  Bench bench;
+  bench.cluster.Nodes("n0", "gpu=8").Quotas("q0", "gpu=2").Pod("a", "gpu=1");
+  bench.Open();
+  const std::string before = bench.Dump();
+  {
+    auto first = std::make_unique<Statement>(*bench.session);
+    first->AllocateTaskToQuota(bench.rows().tasks().Find("uid-4"), bench.rows().quotas().Find("q0"),
+                               bench.rows().nodes().Find("n0"));
+    const std::string planned = bench.Dump();
+    const Statement second(std::move(*first));
+    first.reset();
+    EXPECT_EQ(bench.Dump(), planned);
+    EXPECT_EQ(second.operations().size(), 1u);
+  }
+  EXPECT_EQ(bench.Dump(), before);
+}
+
 TEST(Statement, WhatIsKeptIsNotUndone) {
   Bench bench;
   bench.cluster.Nodes("n0", "gpu=8").Quotas("q0", "gpu=2").Pod("a", "gpu=1");
