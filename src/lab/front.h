@@ -38,6 +38,8 @@ class Front {
   // Ends faults, and tells what watches held back.
   void ClearFaults();
   void CutWatches(std::string_view resource);
+  // What GET /lab/requests answers.
+  std::string Log(int64_t after) const;
 
  private:
   using ResponderPtr = std::shared_ptr<server::Responder>;
@@ -53,7 +55,6 @@ class Front {
                   server::Responder& responder);
   server::Response Steer(const server::Request& request);
   void Note(const FaultFacts& facts, int code);
-  std::string Log(int64_t after) const;
 
   ApiServer& api_;
   const Clock& clock_;

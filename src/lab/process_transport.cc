@@ -39,7 +39,7 @@ kube::Response ToClient(server::Response response) {
     if (header.name == "retry-after" &&
         std::from_chars(header.value.data(), header.value.data() + header.value.size(), seconds)
                 .ec == std::errc{})
-      out.retry_after = std::chrono::seconds(seconds);
+      out.retry_after = kube::BoundedRetryAfter(seconds);
   }
   return out;
 }

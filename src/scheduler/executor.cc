@@ -146,7 +146,7 @@ void Executor::PlacementAnswered(const RunningPtr& running, Result<api::Placemen
   const Error& error = answer.error();
   switch (error.code()) {
     case Code::kTooManyRequests:
-      return Retry(running, std::max<Duration>(error.retry_after(), std::chrono::milliseconds(100)),
+      return Retry(running, std::max<Duration>(error.retry_after(), std::chrono::seconds(1)),
                    [this, running] { WritePlacement(running); });
     case Code::kAlreadyExists:
     case Code::kConflict:

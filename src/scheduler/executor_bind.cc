@@ -71,7 +71,7 @@ void Executor::BindingAnswered(const RunningPtr& running, size_t index,
   };
   switch (error.code()) {
     case Code::kTooManyRequests:
-      return again(std::max<Duration>(error.retry_after(), std::chrono::milliseconds(100)));
+      return again(std::max<Duration>(error.retry_after(), std::chrono::seconds(1)));
     case Code::kCancelled:
     case Code::kUnavailable:
       return again(

@@ -44,6 +44,7 @@ void PictureWriter::Look() {
         changed_.insert(picture.name);
         continue;
       }
+      if (held_.contains(picture.name)) continue;  // comes again when its wait is over
       if (picture.heals && !may_fix) {
         AgainAt(*last_fix_ + min_fix_interval_, picture.name);
         continue;
@@ -104,10 +105,18 @@ void PictureWriter::Write(const Picture& picture, std::function<void(Status)> do
         if (error.code() == Code::kNotFound)
           return done({});  // the quota is gone, and with it the picture
         spdlog::warn("status of quota {} not written: {}", name, error.message());
+        Hold(name, error.retry_after());
         AgainAt(loop_.Now() + std::max<Duration>(error.retry_after(), std::chrono::seconds(1)),
                 name);
         done(std::unexpected(error));
       }));
+}
+
+// The server asked to be left alone that long: whatever brings this quota here, it waits.
+void PictureWriter::Hold(const std::string& name, Duration wait) {
+  if (wait <= Duration::zero()) return;
+  held_.insert(name);
+  loop_.RunAfter(wait, alive_.Guard([this, name] { held_.erase(name); }));
 }
 
 struct PictureWriter::Batch {
@@ -138,7 +147,7 @@ void PictureWriter::WriteOne(const std::string& name, int tries, std::function<v
       WriteOne(name, count, then);
     }));
   };
-  if (in_flight_.contains(name))
+  if (in_flight_.contains(name) || held_.contains(name))
     return later(std::chrono::milliseconds(20), tries, std::move(done));
   const auto picture = cache_.PictureOf(name);
   if (!picture) return done({});

@@ -37,6 +37,7 @@ class PictureWriter {
   void Look();
   void NoteHealing(const cache::Picture& picture);
   void AgainAt(MonoTime at, const std::string& name);
+  void Hold(const std::string& name, Duration wait);
   void Write(const cache::Picture& picture, std::function<void(Status)> done);
   void WriteOne(const std::string& name, int tries, std::function<void(Status)> done);
   static std::string Patch(const cache::Picture& picture);
@@ -53,6 +54,7 @@ class PictureWriter {
   kube::Lifeline alive_;
   std::set<std::string> in_flight_;  // quotas
   std::set<std::string> changed_;    // of those, the ones that changed again meanwhile
+  std::set<std::string> held_;       // that the server told us to wait with
   size_t waiting_ = 0;               // pictures that come again later
   bool timer_ = false;
   std::optional<MonoTime> last_fix_;
