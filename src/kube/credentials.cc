@@ -71,21 +71,22 @@ Result<Credentials> Credentials::Load(const Access& access, const Clock& clock) 
 }
 
 const std::string& Credentials::Token() {
-  const MonoTime now = clock_->Mono();
-  const bool old = token_dropped_ || now - token_read_ >= kTokenAge;
-  if (access_.token.file.empty() || !old) return token_;
-  token_dropped_ = false;
-  token_read_ = now;
+  if (clock_->Mono() - token_read_ >= kTokenAge) ReadTokenAgain();
+  return token_;
+}
+
+void Credentials::ReadTokenAgain() {
+  if (access_.token.file.empty()) return;
+  token_read_ = clock_->Mono();
   if (Result<std::string> token = ReadToken(access_.token))
     token_ = std::move(*token);
   else
     spdlog::warn("{}; the last good one stays in use", token.error().message());
-  return token_;
 }
 
-bool Credentials::DropToken() {
-  token_dropped_ = !access_.token.file.empty();
-  return token_dropped_;
+bool Credentials::RenewToken(const std::string& refused) {
+  if (token_ == refused) ReadTokenAgain();
+  return token_ != refused;
 }
 
 std::shared_ptr<const TlsMaterial> Credentials::Tls() {

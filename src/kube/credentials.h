@@ -26,20 +26,20 @@ class Credentials {
 
   // Read again when older than 50 s (a minute less the time a request may take).
   const std::string& Token();
-  // The server refused it: the next Token() reads the file. False when there is no file to hope
-  // for.
-  bool DropToken();
+  // The server refused this token: reads the file again, unless that has been done since it was
+  // handed out. True when Token() is another one now.
+  bool RenewToken(const std::string& refused);
   // Read again at most once a minute. The pointer changes only when the content did.
   std::shared_ptr<const TlsMaterial> Tls();
 
  private:
   Credentials(const Access& access, const Clock& clock) : access_(access), clock_(&clock) {}
+  void ReadTokenAgain();
 
   Access access_;
   const Clock* clock_;
   std::string token_;
   MonoTime token_read_, tls_read_;
-  bool token_dropped_ = false;
   std::shared_ptr<const TlsMaterial> tls_;
 };
 

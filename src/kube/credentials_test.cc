@@ -51,26 +51,30 @@ TEST_F(CredentialsTest, ATokenFileIsReadAgainWithinAMinute) {
 TEST_F(CredentialsTest, ARefusedTokenIsReadAgainAtOnce) {
   access_.token.file = Write("token", "one");
   Credentials credentials = Load();
+  EXPECT_FALSE(credentials.RenewToken("one")) << "the file still says the same";
   Write("token", "two");
-  EXPECT_TRUE(credentials.DropToken());
+  EXPECT_TRUE(credentials.RenewToken("one"));
   EXPECT_EQ(credentials.Token(), "two");
+  Write("token", "three");
+  EXPECT_TRUE(credentials.RenewToken("one")) << "a request that left before it was renewed";
+  EXPECT_EQ(credentials.Token(), "two") << "whose refusal says nothing against this one";
 }
 
 TEST_F(CredentialsTest, ATokenThatCanNotBeReadAnyMoreStaysInUse) {
   access_.token.file = Write("token", "one");
   Credentials credentials = Load();
   std::filesystem::remove(directory_ / "token");
-  credentials.DropToken();
+  EXPECT_FALSE(credentials.RenewToken("one"));
   EXPECT_EQ(credentials.Token(), "one");
   Write("token", " \n");
-  credentials.DropToken();
+  EXPECT_FALSE(credentials.RenewToken("one"));
   EXPECT_EQ(credentials.Token(), "one");
 }
 
 TEST_F(CredentialsTest, ATokenInTheConfigStaysAsItIs) {
   access_.token.text = "fixed";
   Credentials credentials = Load();
-  EXPECT_FALSE(credentials.DropToken());
+  EXPECT_FALSE(credentials.RenewToken("fixed"));
   EXPECT_EQ(credentials.Token(), "fixed");
 }
 

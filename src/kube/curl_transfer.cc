@@ -147,11 +147,12 @@ void Transfer::Finish(Result<Response> result) {
   if (auto done = std::exchange(done_, nullptr)) done(std::move(result));
 }
 
-void* Transfer::Prepare(const Endpoint& endpoint, const std::string& token,
+void* Transfer::Prepare(const Endpoint& endpoint, std::string token,
                         std::shared_ptr<const TlsMaterial> tls, Duration left) {
   easy_.reset(curl_easy_init());
   SKY_CHECK(easy_ != nullptr, "curl_easy_init");
   tls_ = std::move(tls);
+  token_ = std::move(token);
   response_ = {};
   uploaded_ = 0;
   error_text_.assign(CURL_ERROR_SIZE, '\0');
@@ -163,7 +164,7 @@ void* Transfer::Prepare(const Endpoint& endpoint, const std::string& token,
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   SetMethod();
-  SetHeaders(endpoint, token);
+  SetHeaders(endpoint);
   SetTls(endpoint);
   SetNetwork(endpoint);
   return easy;
@@ -202,7 +203,7 @@ void Transfer::SetMethod() {
   if (method != plain) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
-void Transfer::SetHeaders(const Endpoint& endpoint, const std::string& token) {
+void Transfer::SetHeaders(const Endpoint& endpoint) {
   curl_slist* list = nullptr;
   const auto add = [&](const std::string& line) { list = curl_slist_append(list, line.c_str()); };
   add("Accept: application/json");
@@ -210,7 +211,7 @@ void Transfer::SetHeaders(const Endpoint& endpoint, const std::string& token) {
   add("Expect:");  // libcurl would ask and wait before it sends a large body
   if (!request_.content_type.empty()) add("Content-Type: " + request_.content_type);
   if (!endpoint.host.empty()) add("Host: " + endpoint.host);
-  if (!token.empty() && endpoint.send_token) add("Authorization: Bearer " + token);
+  if (!token_.empty() && endpoint.send_token) add("Authorization: Bearer " + token_);
   headers_.reset(list);
   curl_easy_setopt(easy_.get(), CURLOPT_HTTPHEADER, list);
 }

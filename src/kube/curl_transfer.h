@@ -48,8 +48,8 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   // A fresh easy handle, whose CURLOPT_PRIVATE is this. `left`: the time left, of a unary request.
-  void* Prepare(const Endpoint& endpoint, const std::string& token,
-                std::shared_ptr<const TlsMaterial> tls, Duration left);
+  void* Prepare(const Endpoint& endpoint, std::string token, std::shared_ptr<const TlsMaterial> tls,
+                Duration left);
   Result<Response> Outcome(int curl_code);
   Result<Response> TimedOut() const;
   void Finish(Result<Response> result);  // runs the callback; the second time does nothing
@@ -57,6 +57,7 @@ class Transfer {
 
   void* easy() const { return easy_.get(); }
   const Request& request() const { return request_; }
+  const std::string& token() const { return token_; }  // that it was last prepared with
   MonoTime deadline() const { return deadline_; }
   StreamId stream_id() const { return stream_id_; }
   bool is_stream() const { return stream_id_ != 0; }
@@ -76,7 +77,7 @@ class Transfer {
   static int OnRewind(void* self, long long offset, int origin);
 
   void SetMethod();
-  void SetHeaders(const Endpoint& endpoint, const std::string& token);
+  void SetHeaders(const Endpoint& endpoint);
   void SetTls(const Endpoint& endpoint);
   void SetNetwork(const Endpoint& endpoint);
   std::string Url(const Endpoint& endpoint, Duration left) const;
@@ -87,6 +88,7 @@ class Transfer {
   MonoTime deadline_{};
   StreamId stream_id_ = 0;
   bool muted_ = false;
+  std::string token_;
 
   size_t uploaded_ = 0;
   size_t max_response_bytes_ = 0;

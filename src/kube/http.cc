@@ -147,7 +147,8 @@ std::unique_ptr<Transfer> HttpClient::Engine::TakeOff(void* easy) {
 void HttpClient::Engine::OnDone(void* easy, int curl_code) {
   std::unique_ptr<Transfer> transfer = TakeOff(easy);
   Result<Response> outcome = transfer->Outcome(curl_code);
-  if (outcome && outcome->status == 401 && !transfer->token_renewed && credentials_.DropToken()) {
+  if (outcome && outcome->status == 401 && !transfer->token_renewed &&
+      credentials_.RenewToken(transfer->token())) {
     transfer->token_renewed = true;
     Take(std::move(transfer));
   } else {

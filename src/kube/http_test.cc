@@ -392,9 +392,12 @@ TEST_F(HttpTest, ARefusedTokenIsReadAgainAndTheRequestSentOnceMore) {
   file.Write("second");
   EXPECT_EQ(Fetch(*client, Post("/", "x"))->status, 200);
   EXPECT_EQ(server.seen().size(), 3u);
-  accepted = "third";  // never written: one more try, then the caller hears of it
+  accepted = "third";
+  file.Write("another");  // one more try with it, then the caller hears
   EXPECT_EQ(Fetch(*client, Post("/", "x"))->status, 401);
   EXPECT_EQ(server.seen().size(), 5u);
+  EXPECT_EQ(Fetch(*client, Post("/", "x"))->status, 401) << "the file has nothing new";
+  EXPECT_EQ(server.seen().size(), 6u);
 }
 
 TEST_F(HttpTest, ShutdownEndsEveryCallbackOnceWithWhatIsKnown) {
