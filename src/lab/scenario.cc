@@ -35,9 +35,11 @@ std::string Lines(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-Scenario::Scenario(Print print) : print_(std::move(print)) {
-  auto simulation =
-      Simulation::Create({framework::DefaultConfig(scheduler::AllKnown().Known()), 1, false, true});
+Scenario::Scenario(Print print, std::optional<framework::CommitOrder> order)
+    : print_(std::move(print)), order_(order) {
+  framework::Config config = framework::DefaultConfig(scheduler::AllKnown().Known());
+  if (order_) config.commit_order = *order_;
+  auto simulation = Simulation::Create({std::move(config), 1, false, true});
   SKY_CHECK(simulation.has_value(), "{}", simulation.error().message());
   simulation_ = std::move(*simulation);
   user_ = std::make_unique<InProcess>(simulation_->api(), "skyctl/" SKY_VERSION);
@@ -162,6 +164,7 @@ Scenario::Answer Scenario::Configure(const Statement& statement) {
   if (simulation_->scheduler() != nullptr)
     return Fail(Code::kInvalid, "the scheduler runs already: config stands before it starts");
   auto loaded = TRY(framework::LoadConfig(statement.body, "config", scheduler::AllKnown().Known()));
+  if (order_) loaded.config.commit_order = *order_;
   simulation_->Configure(std::move(loaded.config));
   return Lines(loaded.warnings);
 }

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ namespace sky::lab {
 class Scenario {
  public:
   using Print = std::function<void(std::string_view)>;
-  explicit Scenario(Print print);
+  // With an `order` the script runs in that one, whatever its configuration says.
+  explicit Scenario(Print print, std::optional<framework::CommitOrder> order = {});
 
   // False: it failed, and the output says why. Later statements still run.
   bool Run(const Statement& statement);
@@ -73,6 +75,7 @@ class Scenario {
   Answer Expect(const Statement& statement);
 
   Print print_;
+  const std::optional<framework::CommitOrder> order_;
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<InProcess> user_;
   bool started_ = false;     // ever: after a kill only "start" begins again

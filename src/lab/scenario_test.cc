@@ -106,12 +106,47 @@ class ScenarioScript : public ::testing::Test {
   const fs::path script_;
 };
 
+// Where everything is when a script has ended, however it got there.
+std::string EndOf(const fs::path& path, framework::CommitOrder order) {
+  const auto script = ReadScript(ReadAll(path), path.filename().string());
+  if (!script) return script.error().message();
+  std::string output;
+  Scenario scenario([&](std::string_view piece) { output += piece; }, order);
+  for (const Statement& statement : *script) scenario.Run(statement);
+  output.clear();
+  const auto look = ReadScript(
+      "tick 15s\nshow pods\nshow quotas\nshow groups\nshow placements\nshow ledgers all\naudit\n"
+      "calm 3\n",
+      "the end");
+  for (const Statement& statement : *look) scenario.Run(statement);
+  return output;
+}
+
+// The order of a commit says what people see first, never where anything ends.
+class ScenarioInBothOrders : public ::testing::Test {
+ public:
+  explicit ScenarioInBothOrders(fs::path script) : script_(std::move(script)) {}
+  void TestBody() override {
+    const std::string end = EndOf(script_, framework::CommitOrder::kPlacementFirst);
+    EXPECT_NE(end.find("> calm 3\ncalm\n"), std::string::npos) << end;
+    EXPECT_EQ(EndOf(script_, framework::CommitOrder::kQuotaFirst), end);
+  }
+
+ private:
+  const fs::path script_;
+};
+
 std::vector<fs::path> FilesIn(const char* folder, const char* extension) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(fs::path(SKY_SOURCE_DIR) / folder))
     if (entry.path().extension() == extension) files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
+}
+
+bool IsFieldCase(const fs::path& script) {
+  const std::string name = script.stem().string();
+  return name.size() > 3 && name[0] == 'b' && std::isdigit(static_cast<unsigned char>(name[1]));
 }
 
 template <class Test>
@@ -124,8 +159,11 @@ void Register(const char* suite, const fs::path& path) {
 
 // Registered before main: a script is a test as soon as its file is there.
 [[maybe_unused]] const bool kRegistered = [] {
-  for (const fs::path& script : FilesIn("tests/scenarios", ".scn"))
+  for (const fs::path& script : FilesIn("tests/scenarios", ".scn")) {
     Register<ScenarioScript>("Scenarios", script);
+    // Field cases ("b07-groups") are many and slow, and most aren't about commits.
+    if (!IsFieldCase(script)) Register<ScenarioInBothOrders>("InBothOrders", script);
+  }
   for (const fs::path& page : FilesIn("docs", ".md"))
     if (ReadAll(page).find("\n```console\n> ") != std::string::npos)
       Register<ScenarioPage>("Docs", page);

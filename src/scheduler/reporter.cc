@@ -58,9 +58,17 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
   NoteWhole(cluster, seen, placed);
   for (const std::string& key : placed) {
     const model::JobId id = cluster.jobs().Find(key);
-    if (id.valid() && cluster.jobs()[id].object && !seen.contains(key) &&
-        cluster.jobs()[id].ready >= cluster.jobs()[id].needed)
-      say(key, group_owner(cluster.jobs()[id]), "", "");
+    if (!id.valid() || !cluster.jobs()[id].object || seen.contains(key)) continue;
+    const model::Job& job = cluster.jobs()[id];
+    if (job.ready >= job.needed) {
+      say(key, group_owner(job), "", "");
+    } else if (job.waiting == 0 && StillSays(key, job)) {
+      // It waited for a place; now nobody of it waits, and what it lacks is members.
+      const model::Verdict lacks = model::Verdict::NotNow(model::Reason::kNotEnoughPods, job.needed,
+                                                          int64_t{job.ready} + job.placeable);
+      say(key, group_owner(job), "NotEnoughPods",
+          fmt::format("NotEnoughPods: {}", diagnose::Numbers(lacks, names_)));
+    }
   }
   // Whoever is gone needs no word any more.
   std::erase_if(reports_, [&](const auto& item) {
@@ -82,6 +90,13 @@ void Reporter::NoteWhole(const model::Cluster& cluster, const std::set<std::stri
          Find(job.object->status.conditions, "Scheduled") == nullptr))
       placed.insert(job.name);
   }
+}
+
+// A reason that was told stands, here or in the object.
+bool Reporter::StillSays(const std::string& key, const model::Job& job) const {
+  const auto told = reports_.find(key);
+  return told != reports_.end() ? !told->second.reason.empty()
+                                : Find(job.object->status.conditions, "Unschedulable") != nullptr;
 }
 
 void Reporter::Say(const std::string& key, Owner owner, std::string reason, std::string message) {

@@ -49,6 +49,7 @@ class Reporter {
                  std::set<std::string>& placed);
   void Say(const std::string& key, Owner owner, std::string reason, std::string message);
   void Write(const std::string& key);
+  bool StillSays(const std::string& key, const model::Job& job) const;
   bool AlreadySays(const Report& report) const;
   std::vector<api::Condition> Conditions(const Report& report) const;
   void Answered(const std::string& key, Result<cache::Written> answer);

@@ -104,6 +104,29 @@ TEST_F(ReporterTest, TheLastWordOfAnEarlierLifeIsTakenBack) {
   EXPECT_EQ(Take(), "default/train Scheduled Placed");
 }
 
+TEST_F(ReporterTest, AReasonWhosePodsAreGoneGivesWayToWhatTheGroupLacks) {
+  c.Quotas("big", "gpu=16").Job("train", 1, "gpu=16");
+  Pass(2s);
+  EXPECT_EQ(Take(), "default/train Unschedulable LargerThanPossible");
+  c.Remove<api::Pod>("default/train-0");
+  Pass(2s);
+  EXPECT_EQ(Take(), "default/train Unschedulable NotEnoughPods");
+  Pass(5s);
+  EXPECT_TRUE(api.conditions.empty());
+}
+
+TEST_F(ReporterTest, AnEarlierLifesReasonWhosePodsAreGoneGivesWayToo) {
+  c.Put(testing::MakeGroup("train", 1, {}));
+  c.Edit<api::PodGroup>("default/train", [](api::PodGroup& group) {
+    api::Condition& old = group.status.conditions.emplace_back();
+    old.type = "Unschedulable";
+    old.status = "True";
+    old.reason = "ZoneFull";
+  });
+  Pass(2s);
+  EXPECT_EQ(Take(), "default/train Unschedulable NotEnoughPods");
+}
+
 TEST_F(ReporterTest, WhatCouldntBeWrittenForWantOfLeadershipIsWrittenLater) {
   c.Job("train", 2, "gpu=1 hca=1", {3, ""});
   leading = false;
