@@ -35,9 +35,9 @@ class PendingCall : public std::enable_shared_from_this<PendingCall> {
   void Send() {
     const Duration left = deadline_ - transport_.loop().Now();
     if (left <= Duration::zero()) return Refuse(Error(Code::kCancelled, "no time left to send it"));
-    ++tries_;
     Request request = request_;
     request.timeout = left;
+    request.repeated = tries_++ > 0;
     transport_.Send(std::move(request), [self = shared_from_this()](Result<Response> answer) {
       self->OnAnswer(std::move(answer));
     });

@@ -42,6 +42,8 @@ struct Request {
   bool timeout_to_server = false;
   // Passes the queue of requests that wait for a free connection: for the lease.
   bool urgent = false;
+  // Not the first try of its call.
+  bool repeated = false;
 };
 
 // What a server may ask us to wait. More counts as this much: one absurd number from a proxy must

@@ -24,6 +24,7 @@ void Feeds::Add(kube::Client& client) {
   kube::ReflectorOptions options;
   options.seed = kinds_ + 1;
   auto informer = std::make_shared<kube::Informer<T>>(client, options, std::move(callbacks));
+  stats_[std::string(api::KindOf<T>().plural)] = &informer->stats();
   feeds_.push_back({[informer] { informer->Start(); }, [informer] { informer->Stop(); }, informer});
   ++kinds_;
 }

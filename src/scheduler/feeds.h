@@ -22,6 +22,8 @@ class Feeds {
   void Stop();
   size_t synced() const { return synced_; }
   size_t kinds() const { return kinds_; }
+  // By resource ("pods"); they don't change, their numbers may be read by any thread.
+  const std::map<std::string, const kube::ReflectorStats*>& stats() const { return stats_; }
   // "Pod ns/name": why it can't be read. Objects that don't decode are left out, the rest goes on.
   const std::map<std::string, std::string>& bad() const { return bad_; }
 
@@ -35,6 +37,7 @@ class Feeds {
   };
   Scheduler& scheduler_;
   std::vector<Feed> feeds_;
+  std::map<std::string, const kube::ReflectorStats*> stats_;
   std::map<std::string, std::string> bad_;
   size_t kinds_ = 0, synced_ = 0;
 };

@@ -16,9 +16,11 @@
 #include "kube/events.h"
 #include "kube/http.h"
 #include "kube/kubeconfig.h"
+#include "kube/measured_transport.h"
 #include "scheduler/cycle_thread.h"
 #include "scheduler/feeds.h"
 #include "scheduler/known.h"
+#include "scheduler/kube_metrics.h"
 #include "scheduler/kube_writer.h"
 #include "scheduler/metrics.h"
 #include "server/http_server.h"
@@ -110,6 +112,7 @@ class Running {
   SystemClock clock_;
   Lease lease_;
   std::unique_ptr<kube::HttpClient> http_client_;
+  std::unique_ptr<kube::MeasuredTransport> measured_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<Recorder> recorder_;
@@ -130,7 +133,8 @@ Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
       TRY(kube::LoadAccess(kube::AccessOptions::FromEnvironment(options.kubeconfig)));
   std::unique_ptr<Running> running(new Running);
   running->http_client_ = TRY(kube::HttpClient::Create(access, running->clock_));
-  running->client_ = std::make_unique<kube::Client>(*running->http_client_);
+  running->measured_ = std::make_unique<kube::MeasuredTransport>(*running->http_client_);
+  running->client_ = std::make_unique<kube::Client>(*running->measured_);
   running->events_ = std::make_unique<kube::EventRecorder>(
       *running->client_, kube::EventOptions{.controller = "sky-scheduler", .instance = Identity()});
   running->recorder_ = std::make_unique<Recorder>(*running->events_);
@@ -155,16 +159,16 @@ Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
 Status Running::StartHttp(const ProcessOptions& options) {
   server::HttpServerOptions http;
   http.address = options.http_address;
-  http_server_ = TRY(
-      server::HttpServer::Start(
-          http,
-          [this](server::Request request, std::shared_ptr<server::Responder> responder) {
-            // Answered on the loop: a loop that is stuck fails the liveness probe.
-            http_client_->loop().Post([this, asked = std::move(request), responder] {
-              responder->Send(Answer(asked));
-            });
-          }),
-      "--http {}", options.http_address);
+  http_server_ =
+      TRY(server::HttpServer::Start(
+              http,
+              [this](server::Request request, std::shared_ptr<server::Responder> responder) {
+                // Answered on the loop: a loop that is stuck fails the liveness probe.
+                http_client_->loop().Post([this, asked = std::move(request), responder] {
+                  responder->Send(Answer(asked));
+                });
+              }),
+          "--http {}", options.http_address);
   spdlog::info("http on {}", http_server_->address());
   if (options.http_port_file.empty()) return {};
   std::ofstream out(options.http_port_file);
@@ -182,7 +186,7 @@ server::Response Running::Answer(const server::Request& asked) {
   if (path == "/metrics") {
     metrics_.Update(*scheduler_, lease_.leading());
     response.content_type = "text/plain; version=0.0.4";
-    response.body = metrics_.Text();
+    response.body = metrics_.Text() + KubeMetricsText(*measured_->stats(), *feeds_);
   } else if (path == "/readyz" && !scheduler_->ready()) {
     // A replica that waits for the lease is ready: it could lead at once, and a rolling update
     // waits for it.
