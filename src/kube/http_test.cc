@@ -12,6 +12,7 @@
 
 #include "kube/client.h"
 #include "kube/testing/loopback_server.h"
+#include "kube/watch_decoder.h"
 
 namespace sky::kube {
 namespace {
@@ -165,6 +166,57 @@ TEST_F(HttpTest, AWriteThatIsCutBeforeItsAnswerIsUnknownAndWasSentOnce) {
   ASSERT_TRUE(Fetch(*client, Get("/")));
   EXPECT_EQ(Fetch(*client, del).error().code(), Code::kUnknownOutcome);
   EXPECT_EQ(server.seen().size(), 5u);
+}
+
+TEST_F(HttpTest, AConnectionThatTheServerClosedMeanwhileCostsNoWrite) {
+  for (const char* headers : {"", "Connection: close\r\n"}) {
+    LoopbackServer server([&](const Seen&, Conn& conn) {
+      conn.Write(Answer(201, "{}", headers));
+      return false;
+    });
+    auto client = Connect(server.url());
+    for (size_t i = 1; i <= 3; ++i) {
+      const auto response = Fetch(*client, Post("/", "x"));
+      ASSERT_TRUE(response) << response.error().message();
+      ASSERT_TRUE(server.WaitUntilUnconnected());
+      EXPECT_EQ(server.seen().size(), i) << "sent once, on a connection of its own";
+    }
+    EXPECT_EQ(server.connections(), 3);
+  }
+}
+
+TEST_F(HttpTest, AListWhoseConnectionIsCutInAPageGoesOnWithThatPage) {
+  std::atomic<int> cuts = 0;
+  const auto page = [](const char* name, const char* next) {
+    return fmt::format(
+        R"({{"metadata":{{"resourceVersion":"9","continue":"{}"}},"items":[{{"metadata":{{"name":"{}"}}}}]}})",
+        next, name);
+  };
+  LoopbackServer server([&](const Seen& seen, Conn& conn) {
+    const bool first = seen.target.find("continue=") == std::string::npos;
+    const std::string body = first ? page("a", "c1") : page("b", "");
+    if (first || ++cuts > 2) {
+      conn.Write(Answer(200, body));
+      return true;
+    }
+    const std::string whole = Answer(200, body);
+    conn.Write(std::string_view(whole).substr(0, whole.size() - 10));
+    return false;
+  });
+  auto http = Connect(server.url());
+  Client client(*http);
+  std::string told;
+  std::promise<Result<std::string>> end;
+  RawListCallbacks callbacks;
+  callbacks.begin = [&] { told += "begin "; };
+  callbacks.item = [&](std::string_view item) { told += ParseMeta(item)->name + " "; };
+  callbacks.done = [&](Result<std::string> version) { end.set_value(std::move(version)); };
+  client.raw().List(api::KindOf<api::Quota>(), {.page_size = 1}, {}, std::move(callbacks));
+  const auto version = end.get_future().get();
+  ASSERT_TRUE(version) << version.error().message();
+  EXPECT_EQ(*version, "9");
+  EXPECT_EQ(told, "begin a b ");
+  EXPECT_EQ(server.seen().size(), 4u) << "the page that was cut, twice again";
 }
 
 TEST_F(HttpTest, AnAnswerThatStopsHalfWayIsUnknown) {

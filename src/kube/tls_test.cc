@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -117,6 +118,54 @@ TEST_F(TlsTest, ATokenGoesOutOverTls) {
   access.token.text = "secret";
   EXPECT_TRUE(Fetch(access));
   EXPECT_TRUE(server.seen().at(0).Has("Authorization: Bearer secret\r\n"));
+}
+
+// The machine's time and then some, so that a minute can pass at once.
+class JumpingClock final : public Clock {
+ public:
+  WallTime Wall() const override { return system_.Wall() + Duration(ahead_); }
+  MonoTime Mono() const override { return system_.Mono() + Duration(ahead_); }
+  void Jump(Duration by) { ahead_ += by.count(); }
+
+ private:
+  SystemClock system_;
+  std::atomic<int64_t> ahead_{0};
+};
+
+TEST_F(TlsTest, AReplacedCertificateIsShownWithinAMinuteOnANewConnection) {
+  const auto context = by_address_.ServerContext(&authority_);
+  LoopbackServer server(Ok, context.get());
+  const std::string directory =
+      (std::filesystem::temp_directory_path() / fmt::format("sky-tls-{}", getpid())).string();
+  std::filesystem::create_directories(directory);
+  const auto install = [&](const std::string& name) {
+    const Certificate certificate(name, "", &authority_);
+    std::ofstream(directory + "/crt") << certificate.CertificatePem();
+    std::ofstream(directory + "/key") << certificate.KeyPem();
+  };
+  install("first");
+  Access access = To(server);
+  access.client_certificate.file = directory + "/crt";
+  access.client_key.file = directory + "/key";
+  JumpingClock clock;
+  auto client = HttpClient::Create(access, clock);
+  ASSERT_TRUE(client) << client.error().message();
+  const auto fetch = [&] {
+    const auto response = Await<Response>([&](auto done) {
+      Request request;
+      request.path = "/";
+      (*client)->Send(request, std::move(done));
+    });
+    EXPECT_TRUE(response) << MessageOf(response);
+    return fmt::format("{} on {}", server.seen().back().peer, server.seen().back().connection);
+  };
+  EXPECT_EQ(fetch(), "first on 1");
+  install("second");
+  EXPECT_EQ(fetch(), "first on 1");
+  clock.Jump(60s);
+  EXPECT_EQ(fetch(), "second on 2");
+  EXPECT_EQ(fetch(), "second on 2");
+  std::filesystem::remove_all(directory);
 }
 
 // A watch asks for HTTP/2; a server that has only HTTP/1.1 must do, several watches at once too.

@@ -18,6 +18,7 @@ namespace sky::kube::testing {
 
 struct Seen {
   std::string method, target, head, body;  // head: request line and headers
+  std::string peer;                        // the name in the client's certificate
   int connection = 0;                      // counted from 1
   bool Has(std::string_view text) const { return head.find(text) != std::string::npos; }
 };
@@ -55,6 +56,8 @@ class LoopbackServer {
   int connections() const;
   // False when fewer have come after ten seconds.
   bool WaitForRequests(size_t count);
+  // Until the last connection is closed; false after ten seconds.
+  bool WaitUntilUnconnected();
 
   // For handlers: blocks until Release() or Stop().
   void Hold();

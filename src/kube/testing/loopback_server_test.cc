@@ -44,6 +44,15 @@ bool ReadRequest(Conn& conn, std::string& buffer, Seen& request) {
   return true;
 }
 
+std::string NameOfPeer(SSL* ssl) {
+  X509* certificate = ssl != nullptr ? SSL_get_peer_certificate(ssl) : nullptr;
+  if (certificate == nullptr) return {};
+  char name[128] = "";
+  X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name, sizeof name);
+  X509_free(certificate);
+  return name;
+}
+
 }  // namespace
 
 void Conn::Write(std::string_view bytes) {
@@ -121,6 +130,11 @@ bool LoopbackServer::WaitForRequests(size_t count) {
   return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return seen_.size() >= count; });
 }
 
+bool LoopbackServer::WaitUntilUnconnected() {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return open_.empty(); });
+}
+
 void LoopbackServer::Hold() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return released_ || stopped_; });
@@ -157,7 +171,9 @@ void LoopbackServer::Serve(int fd, int number) {
     Conn conn(fd, ssl, number);
     std::string buffer;
     Seen request;
+    const std::string peer = NameOfPeer(ssl);
     while (ReadRequest(conn, buffer, request)) {
+      request.peer = peer;
       {
         const std::lock_guard lock(mutex_);
         seen_.push_back(request);
@@ -170,6 +186,7 @@ void LoopbackServer::Serve(int fd, int number) {
   const std::lock_guard lock(mutex_);
   open_.remove(fd);
   close(fd);
+  changed_.notify_all();
 }
 
 }  // namespace sky::kube::testing
