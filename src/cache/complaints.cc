@@ -2,6 +2,7 @@
 #include "cache/complaints.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/natural.h"
 
@@ -126,19 +127,20 @@ void Complaints::NoteComings(const Cluster& cluster, const model::Touched& touch
   for (const model::QueueId id : touched.queues) {
     queues_.candidates.insert(id);
     const bool live = cluster.queues().Live(id);
+    const std::string parent = live && cluster.queues()[id].exists()
+                                   ? cluster.queues()[id].object->spec.parent
+                                   : std::string();
+    // A circle that it opens or closes is the trouble of every queue below it.
+    if (std::exchange(parents_[id], parent) != parent)
+      for (size_t i = 0; i < cluster.queues().size(); ++i)
+        queues_.candidates.insert(model::QueueId(i));
+    if (parent.empty()) parents_.erase(id);
     if (!live) {
       missing_queues_.erase(id);
       continue;
     }
     const model::Queue& queue = cluster.queues()[id];
     if (changed(missing_queues_, id, queue.exists())) look_at(queue.quotas);
-    // A cycle that this queue closes or opens is the trouble of all in it.
-    if (!queue.exists()) continue;
-    std::set<model::QueueId> seen = {id};
-    for (model::QueueId at = cluster.queues().Find(queue.object->spec.parent);
-         at.valid() && cluster.queues()[at].exists() && seen.insert(at).second;
-         at = cluster.queues().Find(cluster.queues()[at].object->spec.parent))
-      queues_.candidates.insert(at);
   }
   for (const model::NodeId id : touched.nodes) {
     if (!cluster.nodes().Live(id))

@@ -50,6 +50,7 @@ class Complaints {
   // Rows that are named but not there: those that name them are looked at when this changes.
   std::set<model::QueueId> missing_queues_;
   std::set<model::NodeId> missing_nodes_;
+  std::map<model::QueueId, std::string> parents_;  // of queues that have one, as last seen
 };
 
 }  // namespace sky::cache

@@ -40,6 +40,49 @@ TEST(ManualLoopTest, TimersRunAtTheirTimeInOrderAndTasksInBetween) {
   EXPECT_EQ(loop.NextDue(), std::nullopt);
 }
 
+// One step of the order that RunReady takes: what was posted, then what is due, and time stands.
+TEST(ManualLoopTest, RunOneTakesExactlyOneStepAtThisInstant) {
+  ManualClock clock;
+  ManualLoop loop(clock);
+  std::vector<int> ran;
+  const auto note = [&](int what) { return [&ran, what] { ran.push_back(what); }; };
+  EXPECT_FALSE(loop.RunOne()) << "nothing is there";
+  loop.RunAfter(0s, note(3));
+  loop.RunAfter(1s, note(5));
+  loop.Post([&] {
+    note(1)();
+    loop.Post(note(2));
+    loop.RunAfter(0s, note(4));
+  });
+  for (const int step : {1, 2, 3, 4}) {
+    EXPECT_TRUE(loop.RunOne());
+    EXPECT_EQ(ran.size(), static_cast<size_t>(step)) << "no more than one";
+    EXPECT_EQ(ran.back(), step);
+  }
+  const MonoTime now = clock.Mono();
+  EXPECT_FALSE(loop.RunOne()) << "the last timer isn't due yet";
+  EXPECT_EQ(clock.Mono(), now);
+  EXPECT_EQ(loop.NextDue(), now + 1s);
+  clock.Advance(1s);
+  EXPECT_TRUE(loop.RunOne());
+  EXPECT_EQ(ran.back(), 5);
+  EXPECT_FALSE(loop.RunOne());
+}
+
+TEST(ManualLoopTest, ATaskMayCancelWhatWouldRunNext) {
+  ManualClock clock;
+  ManualLoop loop(clock);
+  int ran = 0;
+  const TimerId second = loop.RunAfter(1s, [&] { ran += 10; });
+  loop.Post([&] {
+    ++ran;
+    loop.Cancel(second);
+  });
+  loop.Advance(2s);
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(loop.NextDue(), std::nullopt);
+}
+
 TEST(LifelineTest, GuardedCallbacksDieWithTheirOwner) {
   int calls = 0;
   auto lifeline = std::make_unique<Lifeline>();
