@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
+
+#include "api/pod_requests.h"
 #include "testing/random_events.h"
 
 namespace sky::cache {
@@ -35,6 +38,74 @@ RC_GTEST_PROP(CacheLaw, LedgersEqualARecountAfterEveryEvent, (uint64_t seed)) {
     const std::string what = events.Next();
     const std::string difference = cluster.cache().Audit();
     if (!difference.empty()) RC_FAIL(what + "\n" + difference);
+  }
+}
+
+// Σ ledger = Σ tasks, counted from the objects alone: no row, no ledger and no code of the model.
+struct Sums {
+  std::map<std::string, std::map<std::string, int64_t>> used, releasing, shares;  // node → name → Σ
+
+  static void Add(std::map<std::string, int64_t>& sum, const api::ResourceList& list) {
+    for (const auto& [name, amount] : list)
+      sum[name] += model::ResourceNames::InBytes(name) ? amount.Value() : amount.MilliValue();
+  }
+  explicit Sums(const Cluster& cluster, const model::Cluster& rows) {
+    for (const std::string& key : cluster.Keys<api::Pod>()) {
+      const api::Pod& pod = cluster.Get<api::Pod>(key);
+      if (pod.spec.node_name.empty() || pod.terminal()) continue;
+      Add(used[pod.spec.node_name], api::PodRequests(pod));
+      used[pod.spec.node_name]["pods"] += 1000;
+      if (!pod.metadata.deleting()) continue;
+      Add(releasing[pod.spec.node_name], api::PodRequests(pod));
+      releasing[pod.spec.node_name]["pods"] += 1000;
+    }
+    for (const std::string& name : cluster.Keys<api::Quota>()) {
+      const model::QuotaId id = rows.quotas().Find(name);
+      if (const model::NodeId node = rows.quotas()[id].node; node.valid())
+        Add(shares[rows.nodes()[node].name], cluster.Get<api::Quota>(name).spec.request);
+    }
+  }
+};
+
+std::string Differs(std::map<std::string, int64_t> sum, const model::Resources& ledger,
+                    const model::Cluster& rows) {
+  for (size_t i = 0; i < ledger.size(); ++i) {
+    const std::string name(rows.names().resources.Name(model::ResourceId(i)));
+    if (ledger[model::ResourceId(i)] != sum[name])
+      return fmt::format("{}: ledger {}, objects {}", name, ledger[model::ResourceId(i)],
+                         sum[name]);
+    sum.erase(name);
+  }
+  for (const auto& [name, amount] : sum)
+    if (amount != 0) return fmt::format("{}: ledger 0, objects {}", name, amount);
+  return {};
+}
+
+RC_GTEST_PROP(CacheLaw, ANodesLedgersAreTheSumsOfItsPodsAndQuotas, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  std::string history;
+  for (int i = 0; i < 8; ++i) {
+    history += events.Next() + "\n";
+    if (i % 3 == 2) cluster.Cycle();
+    const model::Cluster rows = cluster.cache().Copy();
+    Sums sums(cluster, rows);
+    for (size_t n = 0; n < rows.nodes().size(); ++n) {
+      const model::Node& node = rows.nodes()[model::NodeId(n)];
+      if (!node.live) continue;
+      const auto check = [&](const char* what, auto& of, const model::Resources& ledger) {
+        if (const std::string why = Differs(of[node.name], ledger, rows); !why.empty())
+          RC_FAIL(fmt::format("{}{} of {}: {}", history, what, node.name, why));
+      };
+      check("used", sums.used, node.used);
+      check("releasing", sums.releasing, node.releasing);
+      check("quota requests", sums.shares, node.quota_requests);
+      // Two ways to the same: what is left of either ledger is what the other has not taken.
+      RC_ASSERT(node.Idle() + node.used == node.allocatable);
+      RC_ASSERT(node.QuotaIdle() + node.quota_requests == node.allocatable);
+      RC_ASSERT(model::Resources::Max(node.committed, node.used) == node.committed);
+    }
   }
 }
 

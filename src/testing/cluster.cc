@@ -167,6 +167,12 @@ void Cluster::Finish(const std::string& pod) {
   Edit<api::Pod>(pod, [](api::Pod& it) { it.status.phase = "Succeeded"; });
 }
 
+void Cluster::Tick(Duration by) {
+  now_ += by;
+  cache_->SetNow(now_);
+  cache_->MarkLostNodes(engine_->config().node_lost_after);
+}
+
 std::vector<cache::Round> Cluster::Decide() {
   for (const auto& stale : cache_->TakeStaleGroups()) {
     const auto& groups = std::get<Kept<api::PodGroup>>(objects_);

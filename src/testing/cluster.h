@@ -75,6 +75,9 @@ class Cluster {
   std::vector<Bound> Cycle();
   // The first half of it: the rounds that were assumed, nothing of them carried out yet.
   std::vector<cache::Round> Decide();
+  // Time passes: nodes that were away too long are lost, as the scheduler's own timer says.
+  void Tick(Duration by);
+  WallTime now() const { return now_; }
   // Runs between the snapshot and the commit of the next cycle, once.
   void BeforeCommit(std::function<void()> surprise) { surprise_ = std::move(surprise); }
   const framework::CycleResult& result() const { return result_; }

@@ -35,6 +35,17 @@ std::string RandomEvents::Next() {
   }
 }
 
+std::string RandomEvents::PassTime() {
+  if (Chance(3)) {
+    const std::string job = Any({"default/a", "default/b", "default/c"});
+    cluster_.cache().SetBackoff(job, cluster_.now() + std::chrono::seconds(20));
+    return job + " is held back for 20 s";
+  }
+  const auto seconds = static_cast<int64_t>(rng_.Below(50));
+  cluster_.Tick(std::chrono::seconds(seconds));
+  return fmt::format("{} s pass", seconds);
+}
+
 std::string RandomEvents::NewPod() {
   const std::string name = fmt::format("p-{}", ++made_);
   const std::string gang = Any({"a", "b", "c", "a", "ghost", ""});

@@ -19,6 +19,8 @@ class RandomEvents {
   void Begin();
   // One more thing happens; says what, for the reader of a failure.
   std::string Next();
+  // Time passes, and nothing else: nodes are lost, a job is held back and let go again.
+  std::string PassTime();
 
  private:
   std::string Any(const std::vector<std::string>& keys) { return keys[rng_.Below(keys.size())]; }
