@@ -41,6 +41,8 @@ Status CheckExtendedResource(std::string_view name) {
               "must be a qualified resource name such as example.com/spot-gpu, not '{}'", name);
 }
 
+constexpr bool kForLater = true;
+
 const std::array<Field, 24> kFields = {{
     {"schedulerName", TextField{&Config::scheduler_name, CheckSchedulerName}},
     {"period", DurationField{&Config::period, milliseconds(1)}},
@@ -49,21 +51,21 @@ const std::array<Field, 24> kFields = {{
     {"actions", ActionsField{}},
     {"specLabelKeys", TextsField{&Config::spec_label_keys, CheckLabelKey}},
     {"topologyResources", ResourcesField{&Config::topology_resources}},
-    {"spotResource", TextField{&Config::spot_resource, CheckExtendedResource}},
+    {"spotResource", TextField{&Config::spot_resource, CheckExtendedResource}, kForLater},
     {"minFixQuotaInterval", DurationField{&Config::min_fix_quota_interval, {}}},
-    {"minRunTime", DurationField{&Config::min_run_time, {}}},
-    {"startTimeout", DurationField{&Config::start_timeout, seconds(1)}},
-    {"claimTimeout", DurationField{&Config::claim_timeout, seconds(1)}},
-    {"staticGrace", DurationField{&Config::static_grace, {}}},
-    {"reservationTTL", DurationField{&Config::reservation_ttl, {}}},
+    {"minRunTime", DurationField{&Config::min_run_time, {}}, kForLater},
+    {"startTimeout", DurationField{&Config::start_timeout, seconds(1)}, kForLater},
+    {"claimTimeout", DurationField{&Config::claim_timeout, seconds(1)}, kForLater},
+    {"staticGrace", DurationField{&Config::static_grace, {}}, kForLater},
+    {"reservationTTL", DurationField{&Config::reservation_ttl, {}}, kForLater},
     {"nodeLostAfter", DurationField{&Config::node_lost_after, {}}},
-    {"zonePatience", DurationField{&Config::zone_patience, {}}},
-    {"zoneHoldDown", DurationField{&Config::zone_hold_down, {}}},
-    {"zoneFrom", ChoiceField<ZoneFrom>{&Config::zone_from, kZoneSources}},
-    {"pick", ChoiceField<Pick>{&Config::pick, kPicks}},
-    {"starveAfter", DurationField{&Config::starve_after, {}}},
-    {"earmarkStall", DurationField{&Config::earmark_stall, seconds(1)}},
-    {"earmarkMax", LimitField{&Config::earmark_max, seconds(1)}},
+    {"zonePatience", DurationField{&Config::zone_patience, {}}, kForLater},
+    {"zoneHoldDown", DurationField{&Config::zone_hold_down, {}}, kForLater},
+    {"zoneFrom", ChoiceField<ZoneFrom>{&Config::zone_from, kZoneSources}, kForLater},
+    {"pick", ChoiceField<Pick>{&Config::pick, kPicks}, kForLater},
+    {"starveAfter", DurationField{&Config::starve_after, {}}, kForLater},
+    {"earmarkStall", DurationField{&Config::earmark_stall, seconds(1)}, kForLater},
+    {"earmarkMax", LimitField{&Config::earmark_max, seconds(1)}, kForLater},
     {"plugins", PluginsField{}},
     {"expressions", ExpressionsField{}},
 }};

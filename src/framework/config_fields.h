@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of the configuration that are plain values: name, member, bounds. One table for reading
 // and printing, so that a key can't be read and not printed. Used by config.cc and config_print.cc
-// alone.
+// alone, and by the test of docs/configuration.md.
 #pragma once
 
 #include <array>
@@ -50,6 +50,7 @@ struct Field {
                ChoiceField<ZoneFrom>, ChoiceField<Pick>, ResourcesField, ActionsField, PluginsField,
                ExpressionsField>
       kind;
+  bool for_later = false;  // accepted, and nothing reads it yet
 };
 
 // In the order of the documentation.

@@ -261,6 +261,14 @@ TEST(LoadConfig, WarnsOfNamesThatDoNothing) {
           "sched.yaml:1:32: 'jobOrder' names the plugin 'topology', which takes no part in it"));
 }
 
+TEST(LoadConfig, WarnsOfWhatNothingReadsYetUnlessItIsTheDefault) {
+  EXPECT_THAT(Load("period: 2s\nzonePatience: 5m\npick: leastFragment\n")->warnings,
+              ElementsAre("sched.yaml:2:1: 'zonePatience' is for a later version: nothing reads it "
+                          "yet",
+                          "sched.yaml:3:1: 'pick' is for a later version: nothing reads it yet"));
+  EXPECT_THAT(Load("zonePatience: 0s\npick: index\nearmarkMax: none\n")->warnings, IsEmpty());
+}
+
 TEST(LoadConfig, FiftyNestedLevelsWork) {
   std::string nested = "all";
   for (int i = 0; i < 50; ++i) nested = (i % 2 == 0 ? "intersect(" : "union(") + nested + ")";

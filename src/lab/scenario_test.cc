@@ -33,30 +33,43 @@ void WriteAll(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
+// What a statement printed, with its body, which a script's output leaves out and a page shows.
+std::string WithBody(const std::string& output, const Statement& statement) {
+  const size_t mark = statement.text.find("<<"), first = output.find('\n');
+  if (statement.body.empty() || mark == std::string::npos) return output;
+  std::string body, line;
+  std::istringstream lines(statement.body);
+  while (std::getline(lines, line)) body += "> " + line + "\n";
+  return output.substr(0, first + 1) + body + "> " + statement.text.substr(mark + 2) + "\n" +
+         output.substr(first + 1);
+}
+
 // A page as it would read if its blocks showed what their statements print now.
 Result<std::string> RunPage(const std::string& page, const std::string& origin, int* failures) {
   std::string script, line;
   std::istringstream lines(page);
-  std::vector<size_t> statements_in;  // a block
+  std::vector<size_t> lines_in;  // of script, a block
   bool inside = false;
   while (std::getline(lines, line)) {
     if (line.starts_with("```")) {
       inside = !inside && line == "```console";
-      if (inside) statements_in.push_back(0);
+      if (inside) lines_in.push_back(0);
     } else if (inside && line.starts_with("> ")) {
       script += line.substr(2) + "\n";
-      ++statements_in.back();
+      ++lines_in.back();
     }
   }
   std::string output;
   Scenario scenario([&](std::string_view piece) { output += piece; });
-  std::vector<std::string> blocks(statements_in.size());
+  std::vector<std::string> blocks(lines_in.size());
   size_t block = 0, done = 0;
   for (const Statement& statement : TRY(ReadScript(script, origin))) {
-    while (done == statements_in[block]) ++block, done = 0;
+    while (done == lines_in[block]) ++block, done = 0;
     if (!scenario.Run(statement)) ++*failures;
-    blocks[block] += std::exchange(output, {});
+    blocks[block] += WithBody(std::exchange(output, {}), statement);
     ++done;
+    if (!statement.body.empty())
+      done += static_cast<size_t>(std::ranges::count(statement.body, '\n')) + 1;
   }
   std::string rewritten;
   std::istringstream again(page);
