@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/configuration.md says what the program does: each ```yaml block is loaded, and the ```text
 // block behind it is what that says (none: not a word); its tables are the tables of the program.
-// The page's scenario is run beside those of the other pages. SKY_UPDATE=1 writes the texts anew.
+// The page's scenario is run beside those of the other pages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -78,8 +77,6 @@ TEST(ConfigurationPage, EachExampleSaysWhatThePageShows) {
   int examples = 0;
   const std::string rewritten = Rewritten(ReadLines(kPage), &examples);
   EXPECT_GE(examples, 3);
-  const char* update = std::getenv("SKY_UPDATE");
-  if (update != nullptr && *update == '1') std::ofstream(kPage, std::ios::trunc) << rewritten;
   std::string page;
   for (const std::string& line : ReadLines(kPage)) page += line + "\n";
   EXPECT_EQ(rewritten, page);
