@@ -37,6 +37,15 @@ bool SameForUs(const api::Node& a, const api::Node& b) {
          a.metadata.deleting() == b.metadata.deleting();
 }
 
+api::ObjectReference Reference(const api::ObjectMeta& topology) {
+  api::ObjectReference reference;
+  reference.kind = "NodeTopology";
+  reference.api_version = fmt::format("{}/{}", api::kGroup, api::kVersion);
+  reference.name = topology.name;
+  reference.uid = topology.uid;
+  return reference;
+}
+
 }  // namespace
 
 Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
@@ -182,7 +191,7 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
     if (known == topologies_.end() || known->second->metadata.uid != delta.object->metadata.uid)
       return Effect::kNothing;
     topologies_.erase(known);
-    complaints_.NoteTopology(delta.object->metadata, "");
+    complaints_.NoteOf(Reference(delta.object->metadata), "");
     cluster_.SetNodeZones(name, {}, {});
     return Effect::kRelevant;
   }
@@ -192,7 +201,7 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
   std::string problem;
   const auto zones =
       model::ZonesOf(*delta.object, node ? &node->metadata : nullptr, *names_, &problem);
-  complaints_.NoteTopology(delta.object->metadata, problem);
+  complaints_.NoteOf(Reference(delta.object->metadata), problem);
   if (id.valid() && cluster_.nodes()[id].zone_roce == zones.roce &&
       cluster_.nodes()[id].zone_ib == zones.ib)
     return Effect::kNothing;
@@ -288,6 +297,11 @@ std::vector<Complaint> Cache::TakeComplaints() {
   const std::lock_guard lock(mutex_);
   Settle();
   return complaints_.Take(cluster_);
+}
+
+void Cache::NoteUnreadable(const api::ObjectReference& object, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  complaints_.NoteOf(object, why);
 }
 
 bool Cache::HasQueue(std::string_view name) const {

@@ -43,8 +43,8 @@ class Cache {
   std::optional<WallTime> NextLoss(Duration lost_after) const;
 
   // --- snapshots ---
-  // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since, when
-  // it is the one that was brought up to date last, else by a copy of everything.
+  // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since,
+  // when it is the one that was brought up to date last, else by a copy of everything.
   void UpdateSnapshot(model::Cluster& snapshot);
 
   // --- commit ---
@@ -102,6 +102,8 @@ class Cache {
   void SetBackoff(std::string_view job, std::optional<WallTime> until);
   // What is wrong with objects, each once: between cycles.
   std::vector<Complaint> TakeComplaints();
+  // An object that doesn't decode and is left out; "": it is good again, or gone.
+  void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
 
   bool HasQueue(std::string_view name) const;
   // "" when the PodGroup isn't there.

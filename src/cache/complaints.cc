@@ -150,13 +150,17 @@ void Complaints::NoteComings(const Cluster& cluster, const model::Touched& touch
   }
 }
 
-void Complaints::NoteTopology(const api::ObjectMeta& topology, const std::string& problem) {
-  std::string& told = topologies_[topology.name];
-  const std::string now = problem.empty() ? "" : topology.uid + " " + problem;
-  if (!now.empty() && told != now)
-    fresh_.push_back(About("NodeTopology", kOurs, topology, "InvalidObject", problem));
-  told = now;
-  if (now.empty()) topologies_.erase(topology.name);
+void Complaints::NoteOf(const api::ObjectReference& object, const std::string& problem) {
+  const std::string key = fmt::format("{} {}/{}", object.kind, object.namespace_, object.name);
+  if (problem.empty()) {
+    rowless_.erase(key);
+    return;
+  }
+  std::string now = object.uid + " " + problem;
+  std::string& told = rowless_[key];
+  if (told == now) return;
+  told = std::move(now);
+  fresh_.push_back({object, "InvalidObject", problem});
 }
 
 template <class Id, class Examine>

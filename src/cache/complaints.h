@@ -24,8 +24,9 @@ class Complaints {
  public:
   // Rows that may have something new to say.
   void Note(const model::Cluster& cluster, const model::Touched& touched);
-  // `problem` "": its notes are well formed.
-  void NoteTopology(const api::ObjectMeta& topology, const std::string& problem);
+  // Of objects that have no row: NodeTopologies, and what can't be read at all. "": nothing is
+  // wrong.
+  void NoteOf(const api::ObjectReference& object, const std::string& problem);
   // What is new since the last call.
   std::vector<Complaint> Take(const model::Cluster& cluster);
 
@@ -45,8 +46,8 @@ class Complaints {
   Kept<model::QueueId> queues_;
   Kept<model::QuotaId> quotas_;
   Kept<model::NodeId> nodes_;
-  std::map<std::string, std::string> topologies_;  // name → what was said of it
-  std::vector<Complaint> fresh_;                   // of topologies
+  std::map<std::string, std::string> rowless_;  // kind and name → what was said of it
+  std::vector<Complaint> fresh_;
   // Rows that are named but not there: those that name them are looked at when this changes.
   std::set<model::QueueId> missing_queues_;
   std::set<model::NodeId> missing_nodes_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/feeds.h"
 
-#include <spdlog/spdlog.h>
-
 namespace sky::scheduler {
 
 template <class T>
@@ -13,13 +11,22 @@ void Feeds::Add(kube::Client& client) {
     if (++synced_ == kinds_) scheduler_.OnSynced();
   };
   callbacks.on_bad = [this](const std::string& key, const std::optional<kube::BadItem>& bad) {
-    const std::string name = fmt::format("{} {}", api::KindOf<T>().kind, key);
+    const api::Kind& kind = api::KindOf<T>();
+    const std::string name = fmt::format("{} {}", kind.kind, key);
+    const size_t slash = key.find('/');
+    api::ObjectReference object;
+    object.kind = kind.kind;
+    object.api_version = kind.ApiVersion();
+    object.namespace_ = slash == std::string::npos ? "" : key.substr(0, slash);
+    object.name = slash == std::string::npos ? key : key.substr(slash + 1);
     if (!bad) {
       bad_.erase(name);
-      return;
+      return scheduler_.cache().NoteUnreadable(object, "");
     }
-    spdlog::warn("{} can't be read and is left out: {}", name, bad->error.message());
     bad_[name] = bad->error.message();
+    object.uid = bad->uid;
+    scheduler_.cache().NoteUnreadable(
+        object, fmt::format("it can't be read and is left out: {}", bad->error.message()));
   };
   kube::ReflectorOptions options;
   options.seed = kinds_ + 1;
