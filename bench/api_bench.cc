@@ -19,6 +19,15 @@ void QuantityParse(benchmark::State& state) {
 }
 BENCHMARK(QuantityParse);
 
+// Ten thousand digits, and exponents that no number has.
+void QuantityParseWorst(benchmark::State& state) {
+  const std::string digits(10'000, '9');
+  const std::string texts[] = {digits, "0." + digits + "Gi", "1e" + digits, "2E6024865272343"};
+  size_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(Quantity::Parse(texts[i++ % std::size(texts)]));
+}
+BENCHMARK(QuantityParseWorst);
+
 void QuantityPrint(benchmark::State& state) {
   const Quantity quantity = Quantity::Units(int64_t{64} << 30, Quantity::Format::kBinarySI);
   for (auto _ : state) benchmark::DoNotOptimize(quantity.ToString());
