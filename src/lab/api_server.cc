@@ -8,6 +8,7 @@
 #include "lab/discovery.h"
 #include "lab/in_process.h"
 #include "lab/meta_rules.h"
+#include "lab/reviews.h"
 
 namespace sky::lab {
 namespace {
@@ -65,7 +66,9 @@ void ApiServer::Populate(const CustomKinds& kinds) {
 bool ApiServer::IsWatch(const server::Request& request) const {
   if (request.method != "GET") return false;
   const std::string_view watch = request.target.QueryOr("watch");
-  return (watch == "true" || watch == "1") && ParseResourcePath(resources_, request.target);
+  if (watch != "true" && watch != "1") return false;
+  const auto path = ParseResourcePath(resources_, request.target);
+  return path && path->name.empty();
 }
 
 server::Response ApiServer::Handle(const server::Request& request) {
@@ -75,6 +78,7 @@ server::Response ApiServer::Handle(const server::Request& request) {
 server::Response ApiServer::Handle(const server::Request& request, MonoTime received) {
   if (request.method == "GET")
     if (auto response = Discover(resources_, request)) return *std::move(response);
+  if (auto response = AnswerReview(request)) return *std::move(response);
   const std::lock_guard lock(mutex_);
   auto answered = Serve(request, received);
   return answered ? *std::move(answered) : ToResponse(answered.error());

@@ -74,6 +74,26 @@ TEST(Apply, ConflictsOverFieldsOfOthersUnlessForced) {
   EXPECT_EQ(OwnersOf(forced, ".spec.request.cpu"), Texts{"one/Apply"});
 }
 
+TEST(Apply, OfKubectlTakesOverWhatItsClientSideApplied) {
+  TestCluster c;
+  Json quota = c.Quota("q");
+  quota["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+      Dump({{"apiVersion", "scheduling.infini-ai.com/v1alpha1"},
+            {"kind", "Quota"},
+            {"spec", {{"queueName", "a"}}}});
+  quota["spec"]["queueName"] = "b";
+  c.Make(kQuotas, quota);
+  const auto patch = [&](const char* queue) {
+    c.client->Patch(Type::kMerge, kQuotas + "/q", {{"spec", {{"queueName", queue}}}});
+  };
+  const char* config = R"({"spec":{"queueName":"c","request":{"cpu":"1"}}})";
+  EXPECT_EQ(ApplyAs(c, "kubectl", kQuotas + "/q", config).status, 409)
+      << "somebody has changed it since";
+  patch("a");  // as the annotation says
+  EXPECT_EQ(ApplyAs(c, "other", kQuotas + "/q", config).status, 409);
+  EXPECT_EQ(ApplyAs(c, "kubectl", kQuotas + "/q", config).status, 200);
+}
+
 TEST(Apply, SharesFieldsThatAgree) {
   TestCluster c;
   const char* config = R"({"spec":{"queueName":"a","request":{"cpu":"1"}}})";

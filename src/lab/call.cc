@@ -2,6 +2,7 @@
 #include "lab/call.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace sky::lab {
 namespace {
@@ -23,8 +24,8 @@ Answered<Verb> VerbOf(const server::Request& request, const ResourcePath& path) 
   const bool named = !path.name.empty();
   const bool creates_only = !path.subresource.empty() && path.subresource != "status";
   if (method == "GET" && !creates_only) {
-    if (Flag(request.target, "watch")) return Verb::kWatch;
-    return named ? Verb::kGet : Verb::kList;
+    if (named) return Verb::kGet;  // one object isn't watched by its path
+    return Flag(request.target, "watch") ? Verb::kWatch : Verb::kList;
   }
   if (method == "POST" && (creates_only || !named)) return Verb::kCreate;
   if (method == "PUT" && named && !creates_only) return Verb::kUpdate;
@@ -57,11 +58,28 @@ Answered<Form> FormOf(std::string_view accept) {
       NotAcceptable("only the following media types are accepted: application/json"));
 }
 
+// What the options of this verb are called.
+std::string_view OptionsKind(Verb verb) {
+  switch (verb) {
+    case Verb::kCreate:
+      return "CreateOptions";
+    case Verb::kUpdate:
+      return "UpdateOptions";
+    case Verb::kPatch:
+      return "PatchOptions";
+    default:
+      return "DeleteOptions";
+  }
+}
+
 Done ReadOptions(Call& call) {
   const server::Target& target = call.request->target;
+  const auto wrong = [&](Cause cause) {
+    return std::unexpected(
+        Invalid({"meta.k8s.io", "", OptionsKind(call.verb), ""}, {std::move(cause)}));
+  };
   if (const auto dry_run = target.Query("dryRun"); dry_run && !dry_run->empty()) {
-    if (*dry_run != "All")
-      return std::unexpected(BadRequest("dryRun: Unsupported value: supported values: \"All\""));
+    if (*dry_run != "All") return wrong(Unsupported("dryRun", Json::array({*dry_run}), {"All"}));
     call.dry_run = true;
   }
   call.force = Flag(target, "force");
@@ -71,8 +89,7 @@ Done ReadOptions(Call& call) {
   else if (validation == "Ignore")
     call.validation = FieldValidation::kIgnore;
   else if (!validation.empty() && validation != "Warn")
-    return std::unexpected(BadRequest(
-        "fieldValidation: Unsupported value: supported values: \"Ignore\", \"Warn\", \"Strict\""));
+    return wrong(Unsupported("fieldValidation", validation, {"", "Ignore", "Strict", "Warn"}));
   call.manager = target.QueryOr("fieldManager");
   if (call.manager.size() > 128)
     return std::unexpected(BadRequest("fieldManager: Too long: may not be more than 128 bytes"));

@@ -45,15 +45,32 @@ void CheckLease(const Json& lease, std::vector<Cause>& out) {
       out.push_back(InvalidValue(fmt::format("spec.{}", name), text, "must be an RFC 3339 time"));
 }
 
+// Of an event only its series goes on.
+void CheckEventChange(const Json& event, const Json& old, std::vector<Cause>& out) {
+  for (const std::string_view name :
+       {"involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count",
+        "type", "eventTime", "action", "related", "reportingComponent", "reportingInstance"})
+    if (!SameAt(event, old, {name})) {
+      const Json* now = Find(event, {name});
+      out.push_back(
+          InvalidValue(std::string(name), now == nullptr ? Json() : *now, "field is immutable"));
+    }
+}
+
 // Events are checked in their stored form; the names are those of events.k8s.io. What only the new
 // form asks for is asked for when eventTime is set.
-void CheckEvent(const Json& event, std::vector<Cause>& out) {
+void CheckEvent(const Resource& resource, const Json& event, const Json* old,
+                std::vector<Cause>& out) {
+  if (resource.IsEventsV1() && old != nullptr) CheckEventChange(event, *old, out);
   const std::string ns = TextAt(event, {"metadata", "namespace"});
   const std::string about = TextAt(event, {"involvedObject", "namespace"});
   if (about.empty() ? (ns != "default" && ns != "kube-system") : about != ns)
     out.push_back(
         InvalidValue("involvedObject.namespace", about, "does not match event.namespace"));
-  if (TextAt(event, {"eventTime"}).empty()) return;
+  if (TextAt(event, {"eventTime"}).empty()) {
+    if (resource.IsEventsV1()) out.push_back(Required("eventTime"));
+    return;
+  }
   if (!ParseTime(TextAt(event, {"eventTime"})))
     out.push_back(
         InvalidValue("eventTime", TextAt(event, {"eventTime"}), "must be an RFC 3339 time"));
@@ -137,6 +154,12 @@ Done PrepareCreate(const Call& call, const Surroundings& around, Json& document)
 
 void PrepareUpdate(const Call& call, const Json& old, Json& document) {
   const Resource& resource = *call.resource;
+  if (resource.IsPod()) {
+    FillPodDefaults(document);
+    for (const std::string_view name :
+         {"priority", "preemptionPolicy"})  // resolved when it was made
+      if (Find(document, {"spec", name}) == nullptr) CopyAt(old, document, {"spec", name});
+  }
   if (!resource.has_status || !(call.IsMain() || call.IsStatus())) return;
   if (call.IsMain()) return CopyAt(old, document, {"status"});
   Json kept = old;
@@ -168,7 +191,7 @@ std::vector<Cause> Check(const Resource& resource, const Json& document, const J
     out.push_back(ForbiddenField(
         "spec", "the embedded server knows the kinds that it was started with, and no others"));
   if (resource.plural == "leases") CheckLease(document, out);
-  if (resource.plural == "events") CheckEvent(document, out);
+  if (resource.plural == "events") CheckEvent(resource, document, old, out);
   if (resource.plural == "poddisruptionbudgets") CheckBudget(document, out);
   if (resource.plural == "priorityclasses") CheckPriorityClass(document, old, out);
   return out;

@@ -79,6 +79,7 @@ Failure UnsupportedMediaType(std::string message) {
 Failure NotAcceptable(std::string message) {
   return Simple(406, "NotAcceptable", std::move(message));
 }
+Failure Unnamed(std::string message) { return Simple(500, "", std::move(message)); }
 Failure InternalError(std::string message) {
   return Simple(500, "InternalError", "Internal error occurred: " + std::move(message));
 }
@@ -139,8 +140,8 @@ Json ToStatus(const Failure& failure) {
     details["causes"].push_back(std::move(shown));
   }
   Json status = {{"kind", "Status"},    {"apiVersion", "v1"},         {"metadata", Json::object()},
-                 {"status", "Failure"}, {"message", failure.message}, {"reason", failure.reason},
-                 {"code", failure.code}};
+                 {"status", "Failure"}, {"message", failure.message}, {"code", failure.code}};
+  if (!failure.reason.empty()) status["reason"] = failure.reason;
   if (!details.empty()) status["details"] = std::move(details);
   return status;
 }

@@ -58,6 +58,8 @@ Failure TooManyRequests(std::string message, int retry_after_seconds);
 Failure MethodNotAllowed(std::string message);
 Failure UnsupportedMediaType(std::string message);
 Failure NotAcceptable(std::string message);
+// 500 without a reason: what a real server makes of errors that nobody has named.
+Failure Unnamed(std::string message);
 Failure InternalError(std::string message);
 
 // Causes as field.Error words them.

@@ -129,7 +129,8 @@ TEST_F(Faulty, RefusesTheRequestsThatWereMeant) {
 )");
   c.Make(kPods, TestCluster::Pod("p"));
   const auto bind = [&](const std::string& pod) {
-    return Ask("POST", kPods + "/" + pod + "/binding", J(R"({"target":{"name":"n"}})"))->response;
+    const Json binding = {{"metadata", {{"name", pod}}}, {"target", {{"name", "n"}}}};
+    return Ask("POST", kPods + "/" + pod + "/binding", binding)->response;
   };
   EXPECT_EQ(bind("p").status, 201);
   EXPECT_EQ(bind("other").status, 404);  // not meant, not counted

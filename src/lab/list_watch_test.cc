@@ -149,12 +149,16 @@ TEST(Watch, StreamsAListThatEndsInAMarkedBookmark) {
     EXPECT_EQ(RevisionOf(bookmark), std::to_string(c.api->revision()));
     EXPECT_EQ(watcher.Take(), (Texts{"ADDED a", "ADDED b", "BOOKMARK"}));
   }
+  Watcher unmarked(c,
+                   kQuotas + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(unmarked.Take(), (Texts{"ADDED a", "ADDED b"})) << "who wants no bookmarks gets none";
+  Watcher later(c, kQuotas + "?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(later.Take(), Texts{});
   const auto refused = [&](const std::string& options) {
     return Watcher(c, kQuotas + "?watch=1&" + options).failure().code;
   };
   EXPECT_EQ(refused("sendInitialEvents=true"), 422);
   EXPECT_EQ(refused("resourceVersion=1&resourceVersionMatch=NotOlderThan"), 422);
-  EXPECT_EQ(refused("sendInitialEvents=true&resourceVersionMatch=NotOlderThan"), 422);
   EXPECT_EQ(
       refused("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
               "&resourceVersion=99999"),

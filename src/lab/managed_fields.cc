@@ -110,6 +110,19 @@ void RemoveFields(Json& document, const FieldSet& gone, const FieldSet& kept,
   document = std::move(rest);
 }
 
+// What `kubectl apply` owns by the annotation of its client side, as far as the object still says
+// the same: its server side takes that over without asking whoever owns it by the books.
+FieldSet OwnedByAnnotation(const Call& call, const Json& live, const MergeType& type) {
+  const auto last = ParseJson(TextAt(
+      live, {"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}));
+  if (call.manager != "kubectl" || !last ||
+      TextAt(*last, {"apiVersion"}) != call.resource->ApiVersion())
+    return {};
+  const Json before = Ownable(*last), after = Ownable(live);
+  const FieldSet::Difference since = FieldSet::Compare(&before, &after, type);
+  return FieldSet::Of(before, type).Minus(since.modified).Minus(since.added).Minus(since.removed);
+}
+
 Failure OwnedByOthers(const Call& call, const std::vector<Cause>& causes) {
   std::vector<std::string> said;
   for (const Cause& cause : causes)
@@ -188,6 +201,7 @@ Answered<Json> Apply(const Call& call, const Json* live, Json config, WallTime n
   const Json before = live == nullptr ? Json::object() : Ownable(*live), after = Ownable(merged);
   const FieldSet::Difference changed = FieldSet::Compare(&before, &after, type);
   const FieldSet touched = Reachable(call, changed.added.Union(changed.modified));
+  const FieldSet annotated = live == nullptr ? FieldSet() : OwnedByAnnotation(call, *live, type);
   FieldSet last, others;
   std::vector<Cause> conflicts;
   for (FieldOwner& owner : owners) {
@@ -196,7 +210,7 @@ Answered<Json> Apply(const Call& call, const Json* live, Json config, WallTime n
       continue;
     }
     const FieldSet contested = owner.fields.Intersection(touched);
-    for (const std::string& path : contested.Paths())
+    for (const std::string& path : contested.Minus(annotated).Paths())
       conflicts.push_back(
           {"FieldManagerConflict",
            fmt::format("conflict with \"{}\" using {}", owner.name, owner.api_version), path});

@@ -50,16 +50,12 @@ void CheckName(const Resource& resource, const std::string& name, std::vector<Ca
 void CheckLabels(const Json& metadata, std::vector<Cause>& out) {
   const Json* labels = Find(metadata, {"labels"});
   if (labels == nullptr || labels->is_null()) return;
-  if (!labels->is_object()) {
-    out.push_back(InvalidValue("metadata.labels", *labels, "must be a map of texts"));
-    return;
-  }
   for (const auto& [key, value] : labels->items()) {
     if (!api::IsQualifiedName(key))
       out.push_back(InvalidValue("metadata.labels", key,
                                  "is no name of a label: [prefix/]name, up to 63 "
                                  "letters, digits, \"-\", \"_\" or \".\""));
-    if (!value.is_string() || !api::IsLabelValue(value.get_ref<const std::string&>()))
+    if (!api::IsLabelValue(value.get_ref<const std::string&>()))
       out.push_back(
           InvalidValue("metadata.labels", value,
                        "is no value of a label: at most 63 letters, digits, \"-\", \"_\" or "
@@ -70,18 +66,11 @@ void CheckLabels(const Json& metadata, std::vector<Cause>& out) {
 void CheckAnnotations(const Json& metadata, std::vector<Cause>& out) {
   const Json* annotations = Find(metadata, {"annotations"});
   if (annotations == nullptr || annotations->is_null()) return;
-  if (!annotations->is_object()) {
-    out.push_back(InvalidValue("metadata.annotations", *annotations, "must be a map of texts"));
-    return;
-  }
   size_t bytes = 0;
   for (const auto& [key, value] : annotations->items()) {
     if (!api::IsQualifiedName(LowerCase(key)))  // of annotations alone case doesn't count
       out.push_back(InvalidValue("metadata.annotations", key, "is no name of an annotation"));
-    if (!value.is_string())
-      out.push_back(InvalidValue("metadata.annotations", value, "must be a text"));
-    else
-      bytes += key.size() + value.get_ref<const std::string&>().size();
+    bytes += key.size() + value.get_ref<const std::string&>().size();
   }
   if (bytes > kMaxAnnotationBytes)
     out.push_back(TooLong("metadata.annotations", kMaxAnnotationBytes));
@@ -114,6 +103,21 @@ void CheckFinalizers(const Json& document, const Json* old, std::vector<Cause>& 
       out.push_back(
           ForbiddenField("metadata.finalizers",
                          "an object that is being deleted takes no new finalizer: " + finalizer));
+}
+
+// What a typed server can't decode.
+Done TakeTextMaps(const Json* metadata, const Resource& resource) {
+  for (const std::string_view name : {"labels", "annotations"}) {
+    const Json* map = metadata == nullptr ? nullptr : Find(*metadata, {name});
+    if (map == nullptr || map->is_null()) continue;
+    if (!map->is_object() ||
+        !std::ranges::all_of(*map, [](const Json& value) { return value.is_string(); }))
+      return std::unexpected(BadRequest(fmt::format(
+          "{} in version \"{}\" cannot be handled as a {}: metadata.{} must be a map of "
+          "texts",
+          resource.kind, resource.version, resource.kind, name)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -173,6 +177,7 @@ Done TakeIdentity(const Call& call, Json& document) {
   const Json* given = Find(document, {"metadata"});
   if (given != nullptr && !given->is_object() && !given->is_null())
     return std::unexpected(BadRequest("metadata must be an object"));
+  TRY(TakeTextMaps(given, resource));
   Json& metadata = MapAt(document, {"metadata"});
   const std::string name = TextAt(metadata, {"name"}), ns = TextAt(metadata, {"namespace"});
   if (!call.name.empty()) {
@@ -194,7 +199,8 @@ Done TakeIdentity(const Call& call, Json& document) {
 Done TakeServerFields(const Call& call, const Json& old, Json& document) {
   const std::string uid = TextAt(document, {"metadata", "uid"});
   const std::string old_uid = TextAt(old, {"metadata", "uid"});
-  if (!uid.empty() && uid != old_uid)
+  const bool other = !uid.empty() && uid != old_uid;
+  if (other && call.verb != Verb::kPatch)  // of an update it is a precondition
     return std::unexpected(Conflict(
         call.about(), fmt::format("Precondition failed: UID in precondition: {}, UID in object "
                                   "meta: {}",
@@ -204,6 +210,9 @@ Done TakeServerFields(const Call& call, const Json& old, Json& document) {
     return std::unexpected(
         Conflict(call.about(),
                  "it has changed since this resourceVersion: read it again and repeat the change"));
+  if (other)
+    return std::unexpected(
+        Invalid(call.about(), {InvalidValue("metadata.uid", uid, "field is immutable")}));
   for (const std::string_view name :
        {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
         "resourceVersion", "selfLink", "generateName"})

@@ -17,7 +17,12 @@ void SetDefault(Json& map, const char* name, Json value) {
 
 void PrepareContainer(Json& container) {
   if (!container.is_object()) return;
-  SetDefault(container, "imagePullPolicy", "IfNotPresent");
+  // An image that may change under its name is asked for each time.
+  const std::string image = TextAt(container, {"image"});
+  const size_t colon = image.rfind(':');
+  const bool tagged = colon != image.npos && image.find('/', colon) == image.npos;
+  SetDefault(container, "imagePullPolicy",
+             !tagged || image.ends_with(":latest") ? "Always" : "IfNotPresent");
   SetDefault(container, "terminationMessagePath", "/dev/termination-log");
   SetDefault(container, "terminationMessagePolicy", "File");
   Json& resources = MapAt(container, {"resources"});
@@ -161,7 +166,7 @@ void CheckPodChange(const Json& pod, const Json& old, std::vector<Cause>& out) {
 
 }  // namespace
 
-Done PreparePod(const Surroundings& around, Json& pod) {
+void FillPodDefaults(Json& pod) {
   Json& spec = MapAt(pod, {"spec"});
   SetDefault(spec, "restartPolicy", "Always");
   SetDefault(spec, "terminationGracePeriodSeconds", 30);
@@ -172,6 +177,10 @@ Done PreparePod(const Surroundings& around, Json& pod) {
   for (const char* list : {"containers", "initContainers"})
     if (Json* containers = Find(spec, {list}); containers != nullptr && containers->is_array())
       for (Json& container : *containers) PrepareContainer(container);
+}
+
+Done PreparePod(const Surroundings& around, Json& pod) {
+  FillPodDefaults(pod);
   TRY(ResolvePriority(around, pod));
   pod["status"] = {{"phase", "Pending"}, {"qosClass", QosClass(pod)}};
   return {};

@@ -9,6 +9,8 @@
 
 namespace sky::lab {
 
+// What a decoder fills in, at each write.
+void FillPodDefaults(Json& pod);
 Done PreparePod(const Surroundings& around, Json& pod);
 std::vector<Cause> CheckPod(const Json& pod, const Json* old);
 

@@ -92,6 +92,8 @@ void Pods::CopyTopology(const std::string& node, Json& pod) const {
 Answered<server::Response> Pods::Bind(const Call& call) {
   std::vector<std::string> duplicates;
   const Json binding = TRY(Writer::Body(call, duplicates));
+  if (TextAt(binding, {"metadata", "name"}) != call.name)
+    return std::unexpected(BadRequest("name in URL does not match name in Binding object"));
   const std::string node = TextAt(binding, {"target", "name"});
   const std::string target_kind = TextAt(binding, {"target", "kind"});
   const About about{"", "pods/binding", "Binding", call.name};

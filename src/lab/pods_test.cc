@@ -92,9 +92,14 @@ TEST(PodUpdates, ChangeOnlyWhatMayChange) {
   EXPECT_EQ(patch(R"({"spec":{"tolerations":[{"key":"k","operator":"Exists"}]}})"), 200);
   EXPECT_EQ(patch(R"({"spec":{"tolerations":[]}})"), 422);
   EXPECT_EQ(
-      patch(R"({"spec":{"containers":[{"name":"main","image":"new","imagePullPolicy":"IfNotPresent",
-      "resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}]}})"),
+      patch(
+          R"({"spec":{"containers":[{"name":"main","image":"new","imagePullPolicy":"Always"}]}})"),
       200);
+  // A whole pod without its defaults is the same pod.
+  Json whole =
+      c.Pod("p", R"({"tolerations":[{"key":"k","operator":"Exists"}],"nodeSelector":{"a":"b"}})");
+  whole["spec"]["containers"][0]["image"] = "newer";
+  EXPECT_EQ(c.client->Put(kPods + "/p", whole).status, 200);
 }
 
 TEST(Binding, SetsTheNodeWithItsAnnotationsInOneWrite) {

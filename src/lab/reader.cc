@@ -115,16 +115,20 @@ Answered<Revision> Reader::RevisionToRead(const Call& call) const {
   const std::string_view text = call.Query("resourceVersion");
   const std::string_view match = call.Query("resourceVersionMatch");
   const Revision asked = TRY(ParseRevision(text));
-  const auto wrong = [&](std::string_view why) {
-    return std::unexpected(Invalid({"meta.k8s.io", "", "ListOptions", ""},
-                                   {ForbiddenField("resourceVersionMatch", why)}));
-  };
+  std::vector<Cause> wrong;
+  const std::string field = "resourceVersionMatch";
   if (!match.empty() && text.empty())
-    return wrong("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    wrong.push_back(ForbiddenField(
+        field, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   if (!match.empty() && match != "Exact" && match != "NotOlderThan")
-    return wrong("supported values: \"Exact\", \"NotOlderThan\"");
-  if (match == "Exact" && asked == 0)
-    return wrong("resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+    wrong.push_back(Unsupported(field, match, {"Exact", "NotOlderThan", ""}));
+  if (match == "Exact" && text == "0")
+    wrong.push_back(ForbiddenField(
+        field, "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\""));
+  if (call.request->target.HasQuery("sendInitialEvents"))
+    wrong.push_back(ForbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  if (!wrong.empty())
+    return std::unexpected(Invalid({"meta.k8s.io", "", "ListOptions", ""}, std::move(wrong)));
   if (asked > store_.revision()) return std::unexpected(TooLargeRevision(asked, store_.revision()));
   const bool exact =
       match == "Exact" || (match.empty() && asked > 0 && !call.Query("limit").empty());
@@ -135,10 +139,12 @@ Answered<Reader::Page> Reader::ReadPage(const Call& call, const Selection& selec
   const std::string_view token_text = call.Query("continue"), limit_text = call.Query("limit");
   size_t limit = 0;
   if (!limit_text.empty()) {
+    int64_t number = 0;
     const char* end = limit_text.data() + limit_text.size();
-    if (const auto [at, bad] = std::from_chars(limit_text.data(), end, limit);
+    if (const auto [at, bad] = std::from_chars(limit_text.data(), end, number);
         bad != std::errc{} || at != end)
       return std::unexpected(BadRequest(fmt::format("limit: Invalid value: \"{}\"", limit_text)));
+    limit = static_cast<size_t>(std::max<int64_t>(0, number));
   }
   Token after;
   Page page;

@@ -135,6 +135,12 @@ TEST(FieldValidation, IsStrictWarnsOrIgnores) {
   EXPECT_EQ(ignored.status, 201);
   EXPECT_TRUE(ignored.headers.empty());
   EXPECT_FALSE(J(ignored.body)["spec"].contains("minMembr"));
+  c.Make(kGroups, TestCluster::Group("there"));
+  const Reply patched =
+      c.client->Patch(InProcess::PatchType::kMerge, kGroups + "/there?fieldValidation=Strict",
+                      J(R"({"spec":{"minMembr":3}})"));
+  EXPECT_EQ(patched.status, 422) << "a patch isn't the undecodable thing itself";
+  EXPECT_EQ(TextAt(patched.json()["details"]["causes"][0], {"field"}), "patch");
   EXPECT_EQ(c.client
                 ->Do("POST", kGroups + "?fieldValidation=Strict",
                      R"({"metadata":{"name":"h"},"spec":{"minMember":1,"minMember":2}})",

@@ -31,12 +31,7 @@ Answered<Selection> Selection::Of(const Call& call) {
           fmt::format("unable to parse fieldSelector \"{}\": {}", text, fields.error().message())));
     for (const api::FieldTerm& term : *fields)
       if (!Selectable(*call.resource, term.path))
-        return std::unexpected(BadRequest(
-            fmt::format("Unable to find \"{}/{}, Resource={}\" that match label selector \"{}\", "
-                        "field selector "
-                        "\"{}\": field label not supported: {}",
-                        call.resource->group, call.resource->version, call.resource->plural,
-                        call.Query("labelSelector"), text, term.path)));
+        return std::unexpected(BadRequest("field label not supported: " + term.path));
     selection.fields_ = *std::move(fields);
   }
   return selection;

@@ -29,6 +29,18 @@ const Json* FindCondition(const Json& object, std::string_view type) {
   return nullptr;
 }
 
+// "1/2" of the gates that a pod names are open; "<none>" without any.
+std::string GatesText(const Json& pod) {
+  const Json* gates = Find(pod, {"spec", "readinessGates"});
+  if (gates == nullptr || !gates->is_array() || gates->empty()) return "<none>";
+  size_t open = 0;
+  for (const Json& gate : *gates) {
+    const Json* condition = FindCondition(pod, TextAt(gate, {"conditionType"}));
+    open += condition != nullptr && TextAt(*condition, {"status"}) == "True" ? 1 : 0;
+  }
+  return fmt::format("{}/{}", open, gates->size());
+}
+
 std::string PodStatusText(const Json& pod) {
   std::string text = TextAt(pod, {"status", "phase"});
   if (const std::string reason = TextAt(pod, {"status", "reason"}); !reason.empty()) text = reason;
@@ -56,7 +68,8 @@ Json PodCells(const Json& pod, WallTime now) {
           Age(pod, now),
           OrNone(TextAt(pod, {"status", "podIP"})),
           OrNone(TextAt(pod, {"spec", "nodeName"})),
-          OrNone(TextAt(pod, {"status", "nominatedNodeName"}))};
+          OrNone(TextAt(pod, {"status", "nominatedNodeName"})),
+          GatesText(pod)};
 }
 
 Json NodeCells(const Json& node, WallTime now) {
@@ -69,16 +82,27 @@ Json NodeCells(const Json& node, WallTime now) {
   std::vector<std::string> roles;
   for (const auto& [key, value] : StringsAt(node, {"metadata", "labels"}))
     if (key.starts_with(kRole)) roles.push_back(key.substr(kRole.size()));
-  std::string ip;
-  if (const Json* addresses = Find(node, {"status", "addresses"}))
-    for (const Json& address : *addresses)
-      if (TextAt(address, {"type"}) == "InternalIP") ip = TextAt(address, {"address"});
+  const auto address_of = [&](std::string_view type) {
+    std::string found;
+    if (const Json* addresses = Find(node, {"status", "addresses"}))
+      for (const Json& address : *addresses)
+        if (TextAt(address, {"type"}) == type) found = TextAt(address, {"address"});
+    return OrNone(std::move(found));
+  };
+  const auto info = [&](std::string_view name) {
+    const std::string text = TextAt(node, {"status", "nodeInfo", name});
+    return text.empty() ? "<unknown>" : text;
+  };
   return {TextAt(node, {"metadata", "name"}),
           status,
           roles.empty() ? "<none>" : fmt::format("{}", fmt::join(roles, ",")),
           Age(node, now),
           TextAt(node, {"status", "nodeInfo", "kubeletVersion"}),
-          OrNone(ip)};
+          address_of("InternalIP"),
+          address_of("ExternalIP"),
+          info("osImage"),
+          info("kernelVersion"),
+          info("containerRuntimeVersion")};
 }
 
 Json EventCells(const Json& stored, WallTime now) {
@@ -126,7 +150,8 @@ Json BuiltInCells(const Resource& resource, const Json& object, WallTime now) {
             Shown(Find(object, {"spec", "maxUnavailable"}), "N/A"),
             IntAt(object, {"status", "disruptionsAllowed"}).value_or(0), age};
   if (resource.plural == "priorityclasses")
-    return {name, IntAt(object, {"value"}).value_or(0), BoolAt(object, {"globalDefault"}), age};
+    return {name, IntAt(object, {"value"}).value_or(0), BoolAt(object, {"globalDefault"}), age,
+            TextAt(object, {"preemptionPolicy"})};
   if (resource.plural == "configmaps") {
     const Json* data = Find(object, {"data"});
     return {name, std::to_string(data == nullptr ? 0 : data->size()), age};

@@ -97,9 +97,10 @@ TEST(Table, ShowsPodsNodesAndEventsAsEverybodyKnowsThem) {
   c.client->Patch(InProcess::PatchType::kMerge, kNodes + "/n1",
                   J(R"({"spec":{"unschedulable":true}})"));
   EXPECT_EQ(c.client->Get(kPods, kTable).json()["rows"][0]["cells"],
-            J(R"(["p","0/1","Pending","0","0s","<none>","n1","<none>"])"));
+            J(R"(["p","0/1","Pending","0","0s","<none>","n1","<none>","<none>"])"));
   EXPECT_EQ(c.client->Get(kNodes, kTable).json()["rows"][0]["cells"],
-            J(R"(["n1","Ready,SchedulingDisabled","<none>","0s","","<none>"])"));
+            J(R"(["n1","Ready,SchedulingDisabled","<none>","0s","","<none>",
+                  "<none>","<unknown>","<unknown>","<unknown>"])"));
   c.client->Delete(kPods + "/p");
   EXPECT_EQ(c.client->Get(kPods + "/p", kTable).json()["rows"][0]["cells"][2], "Terminating");
 }
@@ -141,6 +142,16 @@ TEST(Events, AreOneThingInTwoViews) {
                   J(R"({"series":{"count":2,"lastObservedTime":"2026-01-01T00:00:05.000000Z"}})"))
           .json();
   EXPECT_EQ(TextAt(patched, {"regarding", "name"}), "p");
+  const auto change = [&](const std::string& path, const char* body) {
+    return c.client->Patch(InProcess::PatchType::kMerge, path, J(body)).status;
+  };
+  EXPECT_EQ(change(v1 + "/e", R"({"note":"there"})"), 422) << "only its series goes on";
+  EXPECT_EQ(change(core + "/e", R"({"count":2})"), 200) << "the old form counts in place";
+  EXPECT_EQ(change(core + "/e", R"({"count":null})"), 200);
+  Json timeless = event;
+  timeless.erase("eventTime");
+  timeless["metadata"]["name"] = "timeless";
+  EXPECT_EQ(c.client->Post(v1, timeless).status, 422);
   EXPECT_EQ(IntAt(c.Get(core + "/e"), {"series", "count"}), 2);
   Watcher watcher(c, v1 + "?watch=1");
   EXPECT_EQ(TextAt(J(watcher.events().at(0).object), {"note"}), "here");

@@ -43,9 +43,10 @@ Answered<WatchOptions> ReadWatchOptions(const Call& call, Revision current, Rng&
     return std::unexpected(
         WrongOptions("resourceVersionMatch",
                      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-  if (options.initial_events && !options.bookmarks)
-    return std::unexpected(
-        WrongOptions("allowWatchBookmarks", "sendInitialEvents requires allowWatchBookmarks"));
+  if (asked && !options.initial_events && options.from == 0) {
+    options.from = current;  // what is there isn't wanted
+    options.from_now = false;
+  }
   if (options.initial_events && options.from > current)
     return std::unexpected(TimedOut(
         fmt::format("Too large resource version: {}, current: {}", options.from, current), 1));
@@ -89,7 +90,7 @@ void Watch::Begin() {
     const auto present = store_.ListNow(kind, selection_.ns());
     for (const ObjectPtr& object : present)
       if (selection_.Matches(*object)) Send("ADDED", *object, object->revision);
-    if (options_.initial_events) SendBookmark(true);
+    if (options_.initial_events && options_.bookmarks) SendBookmark(true);
   } else {
     const auto missed = store_.EventsAfter(kind, options_.from);
     if (!missed) return SendError(Expired(missed.error().message()));

@@ -87,11 +87,15 @@ Answered<Json> Writer::Body(const Call& call, std::vector<std::string>& duplicat
 }
 
 Done Writer::Strict(const Call& call, std::vector<std::string> unknown,
-                    std::vector<std::string>& warnings) {
+                    std::vector<std::string>& warnings, const Json* patched) {
   if (call.validation == FieldValidation::kIgnore) return {};
   for (std::string& path : unknown) path = fmt::format("unknown field \"{}\"", path);
   if (call.validation == FieldValidation::kStrict && !(unknown.empty() && warnings.empty())) {
     unknown.insert(unknown.begin(), warnings.begin(), warnings.end());
+    if (patched != nullptr)
+      return std::unexpected(Invalid(
+          {}, {InvalidValue("patch", Dump(*patched),
+                            fmt::format("strict decoding error: {}", fmt::join(unknown, ", ")))}));
     return std::unexpected(BadRequest(
         fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
                     call.resource->kind, call.resource->version, call.resource->kind,
@@ -108,7 +112,7 @@ Answered<Json> Writer::Decode(const Call& call, std::vector<std::string>& warnin
   for (const std::string& path : duplicates)
     warnings.push_back(fmt::format("duplicate field \"{}\"", path));
   TRY(TakeIdentity(call, document));
-  TRY(Strict(call, Unknown(*call.resource, document), warnings));
+  TRY(Strict(call, Unknown(*call.resource, document), warnings, nullptr));
   if (call.resource->IsEventsV1()) document = FromEventsV1(std::move(document));
   return document;
 }
@@ -132,6 +136,8 @@ server::Response Writer::Reply(const Call& call, int status, const Json& documen
 Answered<Json> Writer::Insert(const Call& call, Json document) {
   const Resource& resource = *call.resource;
   Json& metadata = MapAt(document, {"metadata"});
+  if (!TextAt(metadata, {"resourceVersion"}).empty())
+    return std::unexpected(Unnamed("resourceVersion should not be set on objects to be created"));
   for (const char* name : {"resourceVersion", "selfLink", "deletionTimestamp",
                            "deletionGracePeriodSeconds", "generation"})
     metadata.erase(name);
@@ -191,7 +197,8 @@ Answered<Json> Writer::FinishUpdate(const Call& call, const Json& old, Json docu
   // The last finalizer is gone: so is the object, without a state in between.
   const ObjectPtr last = store_.Delete(resource.stored_as, call.ns, call.name);
   SweepNamespace(call.ns);
-  return Parsed(last);
+  CopyAt(Parsed(last), document, {"metadata", "resourceVersion"});
+  return document;
 }
 
 Answered<Json> Writer::Modify(const Call& call, const Change& change) {
@@ -270,7 +277,7 @@ Answered<server::Response> Writer::Patch(const Call& call) {
     // A patch that doesn't speak of the revision has none as its precondition.
     Json document = TRY(patched(view));
     TRY(TakeIdentity(call, document));
-    TRY(Strict(call, Unknown(*call.resource, document), warnings));
+    TRY(Strict(call, Unknown(*call.resource, document), warnings, &document));
     return call.resource->IsEventsV1() ? FromEventsV1(std::move(document)) : document;
   }));
   return Reply(call, 200, updated, warnings);

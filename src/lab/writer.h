@@ -49,8 +49,9 @@ class Writer {
  private:
   Surroundings Around() const { return {store_, resources_, clock_.Wall()}; }
   Answered<Json> Decode(const Call& call, std::vector<std::string>& warnings);
+  // `patched`: what a patch made; null for a body.
   Done Strict(const Call& call, std::vector<std::string> unknown,
-              std::vector<std::string>& warnings);
+              std::vector<std::string>& warnings, const Json* patched);
   Answered<server::Response> ApplyPatch(const Call& call);
   Answered<Json> Insert(const Call& call, Json document);
   Answered<Json> FinishUpdate(const Call& call, const Json& old, Json document);

@@ -33,6 +33,11 @@ Answered<DeleteOptions> ReadOptions(const Call& call) {
   const std::vector<std::string> dry_run = TextsAt(body, {"dryRun"});
   options.dry_run = call.dry_run || std::ranges::find(dry_run, "All") != dry_run.end();
   if (options.propagation.empty()) options.propagation = call.Query("propagationPolicy");
+  static constexpr std::string_view kPolicies[] = {"", "Foreground", "Background", "Orphan"};
+  if (std::ranges::find(kPolicies, options.propagation) == std::end(kPolicies))
+    return std::unexpected(Invalid({"meta.k8s.io", "", "DeleteOptions", ""},
+                                   {Unsupported("propagationPolicy", options.propagation,
+                                                {"Foreground", "Background", "Orphan", "nil"})}));
   if (const std::string_view grace = call.Query("gracePeriodSeconds");
       !options.grace_seconds && !grace.empty()) {
     const auto number = ParseJson(grace);
