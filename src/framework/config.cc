@@ -92,10 +92,12 @@ class Loader {
 
   template <class Kind>
   bool IsDefault(const Kind& kind) const {
-    if constexpr (requires { kind.member; })
-      return config_.*kind.member == Config{}.*kind.member;
-    else
+    if constexpr (requires { kind.member; }) {
+      const Config defaults;  // named: g++ 12 stops at a temporary here
+      return config_.*kind.member == defaults.*kind.member;
+    } else {
       return true;
+    }
   }
 
   // Puts the value where it belongs, or says what is wrong with it.
