@@ -36,6 +36,27 @@ std::strong_ordering NaturalCompare(std::string_view a, std::string_view b) {
   return a.compare(b) <=> 0;
 }
 
+std::string NaturalKey(std::string_view name) {
+  std::string key;
+  key.reserve(name.size() * 2 + 4);
+  for (size_t i = 0; i < name.size();) {
+    if (!IsDigit(name[i])) {
+      key += name[i++];
+      continue;
+    }
+    // Against anything else a run of digits is as good as a "0"; against another the longer one is
+    // the greater number.
+    const std::string_view run = DigitRun(name, i, &i);
+    key += '0';
+    key += static_cast<char>(run.size());
+    key += run;
+  }
+  // Equal so far ("a01", "a1"): bytes decide.
+  key += '\0';
+  key += name;
+  return key;
+}
+
 std::optional<int64_t> TrailingNumber(std::string_view name) {
   size_t begin = name.size();
   while (begin > 0 && IsDigit(name[begin - 1])) --begin;

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sky {
@@ -18,6 +19,10 @@ struct NaturalLess {
     return std::is_lt(NaturalCompare(a, b));
   }
 };
+
+// Bytes whose plain order is the natural order of `name`; for names of at most 255 bytes without a
+// zero byte, as all names of the API are.
+std::string NaturalKey(std::string_view name);
 
 // The number at the end of a name ("gpu-node-012" → 12), absent without one or when it exceeds
 // int64.

@@ -37,6 +37,13 @@ RC_GTEST_PROP(Natural, IsATotalOrder, ()) {
     RC_ASSERT(std::is_lt(NaturalCompare(a, c)));
 }
 
+RC_GTEST_PROP(Natural, KeysCompareAsTheirNamesDo, ()) {
+  const auto name =
+      rc::gen::container<std::string>(rc::gen::element('a', '~', '.', '0', '1', '9', '-', '\xc3'));
+  const std::string a = *name, b = *name;
+  RC_ASSERT((NaturalKey(a) <=> NaturalKey(b)) == NaturalCompare(a, b));
+}
+
 TEST(Natural, TrailingNumberIsTheEndOfTheName) {
   EXPECT_EQ(TrailingNumber("worker-12"), 12);
   EXPECT_EQ(TrailingNumber("gpu-007"), 7);

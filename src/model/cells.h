@@ -3,6 +3,7 @@
 // code, and the list of rows that somebody must look at again.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,14 +22,56 @@ struct Names {
   Interner<ClassTag> classes;
 };
 
-// Nodes of one zone and one spec code, in physical order. An invalid zone: all nodes of that spec
-// code.
+// Nodes of one zone of a network and one spec code, in physical order. An invalid zone (of no
+// network: kRoce): all nodes of that spec code.
 struct CellKey {
+  Network network = Network::kRoce;
   ZoneId zone;
   SpecId spec;
   auto operator<=>(const CellKey&) const = default;
 };
-using Cells = std::map<CellKey, std::vector<NodeId>>;
+// The next moment of this process: no two changes, of any cluster, ever have the same. Thread-safe.
+uint64_t Tick();
+
+struct CellTag;
+using CellId = Id<CellTag>;
+struct Cell {
+  CellKey key;
+  std::vector<NodeId> nodes;
+  // Ticks: when anything on a node of it was last recounted, and when what may be placed there last
+  // grew in some way.
+  uint64_t changed = 0, grown = 0;
+};
+
+// The cells by dense id; an empty cell has no row.
+class Cells {
+ public:
+  const std::map<CellKey, CellId>& by_key() const { return by_key_; }
+  const Cell& operator[](CellId id) const { return rows_[id.index()]; }
+  Cell& operator[](CellId id) { return rows_[id.index()]; }
+  // The tick at which any cell last grew.
+  uint64_t grown() const { return grown_; }
+  void NoteChange(CellId id, bool grew) {
+    rows_[id.index()].changed = Tick();
+    if (grew) grown_ = rows_[id.index()].grown = rows_[id.index()].changed;
+  }
+  size_t size() const { return rows_.size(); }  // slots
+  CellId Find(const CellKey& key) const {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? CellId{} : found->second;
+  }
+  CellId FindOrAdd(const CellKey& key);
+  void Free(CellId id);
+  // The tick at which a node last entered or left a cell.
+  uint64_t rearranged() const { return rearranged_; }
+  void Rearranged() { rearranged_ = Tick(); }
+
+ private:
+  std::map<CellKey, CellId> by_key_;
+  std::vector<Cell> rows_;
+  std::vector<CellId> free_;
+  uint64_t rearranged_ = 0, grown_ = 0;
+};
 
 // Rows that changed since somebody last asked, by kind, unsorted and possibly repeated.
 struct Touched {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole cluster as rows and ledgers. The cache owns one that follows the API; a Snapshot is
-// another that is brought up to date row by row. Facts change through the calls below; everything
-// derived is recounted from them by Flush(), for touched rows only, so a ledger can't drift: it
-// equals a recount by construction, and undoing a fact undoes its consequences bit for bit. Not
-// thread-safe; the cache locks.
+// another that is brought up to date row by row. Everything derived is recounted from the facts by
+// Flush(), for touched rows only, so a ledger can't drift, and undoing a fact undoes its
+// consequences bit for bit. Not thread-safe; the cache locks.
 #pragma once
 
 #include <map>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "model/cells.h"
 #include "model/entities.h"
+#include "model/shelves.h"
 #include "model/table.h"
 #include "model/task.h"
 
@@ -32,11 +32,12 @@ class Cluster {
   const Table<QuotaId, Quota>& quotas() const { return quotas_; }
   const Table<NodeId, Node>& nodes() const { return nodes_; }
   const Cells& cells() const { return cells_; }
-  // Jobs with a member that has no place and isn't leaving; pods that wait for somebody to group
-  // them.
+  // Quotas with something to give, by class.
+  const Shelves& shelves() const { return shelves_; }
+  // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
-  // Tasks with a committed claim that the bind action hasn't let go yet.
+  // Tasks with a claim that the bind action hasn't let go yet.
   const std::set<TaskId>& unapproved() const { return unapproved_; }
 
   // --- facts from the API (the cache calls these) ---
@@ -70,8 +71,9 @@ class Cluster {
 
   // Makes the rows that `changed` names, and those that were touched here, equal to `other`'s.
   void CopyFrom(const Cluster& other, const Touched& changed);
-  // Which of the cache's snapshots this is; 0: none yet. The cache alone sets it.
+  // Which of the cache's snapshots this is (0: none yet), and when what a queue says last changed.
   uint64_t snapshot_number() const { return snapshot_number_; }
+  uint64_t queues_changed() const { return queues_changed_; }
   void SetSnapshotNumber(uint64_t number) { snapshot_number_ = number; }
   Touched TakeTouched();
   void ReleaseFreed();
@@ -80,10 +82,8 @@ class Cluster {
   bool MayUse(QueueId queue, const Quota& quota) const;
   // What is wrong with the queue's object or with the chain of its parents; "" when nothing is.
   std::string QueueTrouble(QueueId queue) const;
-  // Everything derived, as sorted text: equal clusters give equal dumps.
-  std::string Dump() const;
-  // Recounts every row from the facts and compares; "" or the first difference. For tests, debug
-  // builds and the lab.
+  std::string Dump() const;  // everything derived as sorted text: equal clusters, equal dumps
+  // Recounts every row from the facts and compares; "" or the first difference.
   std::string Audit() const;
 
  private:
@@ -109,9 +109,13 @@ class Cluster {
   void Detach(TaskId id);  // from its job, node and quota
   void Attach(TaskId id);
   void AssignQueue(JobId id, std::string_view queue_name);
+  void TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class);
   void LeaveCells(NodeId id, const Node& row);
   void EnterCells(NodeId id);
   void MoveInCells(NodeId id, const Node& before);
+  void NoteCells(NodeId id, bool grew);
+  void NoteShelf(QuotaId id);
+  std::string ShelvesText(const Queue& queue) const;
 
   struct Votes;
   Votes CountVotes(const Quota& quota) const;
@@ -132,10 +136,11 @@ class Cluster {
   Table<QuotaId, Quota> quotas_;
   Table<NodeId, Node> nodes_;
   Cells cells_;
+  Shelves shelves_;
   std::set<JobId> waiting_jobs_;
   std::set<TaskId> ungrouped_, unapproved_;
   PriorityClasses priority_classes_;
-  uint64_t static_generation_ = 0, snapshot_number_ = 0;
+  uint64_t static_generation_ = 0, snapshot_number_ = 0, queues_changed_ = 0;
   Touched touched_;
   std::vector<QuotaId> dirty_quotas_;
   std::vector<NodeId> dirty_nodes_;

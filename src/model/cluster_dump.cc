@@ -45,6 +45,18 @@ std::vector<Id> LiveByName(const Table& table) {
 
 }  // namespace
 
+std::string Cluster::ShelvesText(const Queue& queue) const {
+  std::vector<QuotaId> free, held, partial;
+  for (const auto& [quota_class, count] : queue.classes)
+    if (const Shelf* shelf = shelves_.Find(quota_class)) {
+      for (const auto& [key, quota] : shelf->free) free.push_back(quota);
+      held.insert(held.end(), shelf->held.begin(), shelf->held.end());
+      partial.insert(partial.end(), shelf->partial.begin(), shelf->partial.end());
+    }
+  return fmt::format("free={} held={} partial={}", NamesOf(free, quotas_), NamesOf(held, quotas_),
+                     NamesOf(partial, quotas_));
+}
+
 std::string Cluster::Dump() const {
   std::string text;
   const auto line = [&](std::string one) { text += one + "\n"; };
@@ -80,8 +92,8 @@ std::string Cluster::Dump() const {
                     job.ready, job.placeable, job.started, fmt::join(ranked, ",")));
   }
   for (const QueueId id : LiveByName<QueueId>(queues_))
-    line(fmt::format("queue {} seen={} quotas={}", queues_[id].name, queues_[id].exists(),
-                     NamesOf(queues_[id].quotas, quotas_)));
+    line(fmt::format("queue {} seen={} quotas={} {}", queues_[id].name, queues_[id].exists(),
+                     NamesOf(queues_[id].quotas, quotas_), ShelvesText(queues_[id])));
   for (const TaskId id : LiveByName<TaskId>(tasks_)) {
     const Task& task = tasks_[id];
     line(fmt::format("task {} job={} node={} quota={} state={} claim={}/{}/{}/{}", task.name,
@@ -91,12 +103,13 @@ std::string Cluster::Dump() const {
                      NameOf(task.claim.node, nodes_), task.claim.round));
   }
   std::vector<std::string> cells;
-  for (const auto& [key, nodes] : cells_) {
+  for (const auto& [key, cell] : cells_.by_key()) {
     std::vector<std::string> members;
-    for (const NodeId node : nodes) members.push_back(nodes_[node].name);
-    cells.push_back(
-        fmt::format("cell {}/{} [{}]", key.zone.valid() ? names_->zones.Name(key.zone) : "",
-                    key.spec.valid() ? names_->specs.Name(key.spec) : "", fmt::join(members, ",")));
+    for (const NodeId node : cells_[cell].nodes) members.push_back(nodes_[node].name);
+    cells.push_back(fmt::format("cell {}{}/{} [{}]", key.network == Network::kIb ? "ib " : "",
+                                key.zone.valid() ? names_->zones.Name(key.zone) : "",
+                                key.spec.valid() ? names_->specs.Name(key.spec) : "",
+                                fmt::join(members, ",")));
   }
   std::sort(cells.begin(), cells.end());
   std::vector<std::string> waiting, ungrouped;

@@ -29,26 +29,16 @@ bool SameLinks(const PodFacts& a, const PodFacts& b) {
          a.terminal == b.terminal && a.grouping == b.grouping;
 }
 
-std::vector<CellKey> CellsOf(const Node& node) {
-  std::vector<CellKey> cells;
-  if (!node.live || !node.object) return cells;
-  cells.push_back({ZoneId{}, node.spec});
-  if (node.zone_roce.valid()) cells.push_back({node.zone_roce, node.spec});
-  if (node.zone_ib.valid() && node.zone_ib != node.zone_roce)
-    cells.push_back({node.zone_ib, node.spec});
-  return cells;
-}
-
-bool SamePlace(const Node& a, const Node& b) {
-  return a.index == b.index && a.name == b.name && CellsOf(a) == CellsOf(b);
-}
-
 }  // namespace
 
 Task& Cluster::Mutable(TaskId id) { return touched_.tasks.push_back(id), tasks_[id]; }
 Quota& Cluster::Mutable(QuotaId id) { return touched_.quotas.push_back(id), quotas_[id]; }
 Node& Cluster::Mutable(NodeId id) { return touched_.nodes.push_back(id), nodes_[id]; }
-Job& Cluster::Mutable(JobId id) { return touched_.jobs.push_back(id), jobs_[id]; }
+Job& Cluster::Mutable(JobId id) {
+  touched_.jobs.push_back(id);
+  jobs_[id].tick = Tick();
+  return jobs_[id];
+}
 Queue& Cluster::Mutable(QueueId id) { return touched_.queues.push_back(id), queues_[id]; }
 void Cluster::Dirty(QuotaId id) { dirty_quotas_.push_back(id); }
 void Cluster::Dirty(NodeId id) { dirty_nodes_.push_back(id); }
@@ -97,6 +87,7 @@ void Cluster::FreeIfUnused(QuotaId id) {
   }
   touched_.quotas.push_back(id);
   quotas_.Free(id);
+  NoteShelf(id);
   if (node.valid()) FreeIfUnused(node);
 }
 
@@ -237,13 +228,18 @@ void Cluster::SetQueue(std::shared_ptr<const api::Queue> object) {
   const QueueId id = queues_.FindOrAdd(object->metadata.name);
   Queue& queue = Mutable(id);
   queue.invalid = api::Describe(api::Validate(*object));
-  queue.object = std::move(object);
+  const auto before = std::exchange(queue.object, std::move(object));
+  if (!before || !(before->spec == queue.object->spec) ||
+      before->status.state != queue.object->status.state ||
+      before->metadata.deleting() != queue.object->metadata.deleting())
+    queues_changed_ = Tick();
 }
 
 void Cluster::RemoveQueue(std::string_view name) {
   const QueueId id = queues_.Find(name);
   if (!id.valid()) return;
   Mutable(id).object = nullptr;
+  queues_changed_ = Tick();
   FreeIfUnused(id);
 }
 
@@ -272,10 +268,16 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   api::Quota same;
   same.metadata.labels = quota.object->metadata.labels;
   same.spec = std::move(read);
-  quota.quota_class = names_->classes.Intern(api::Encode(same));
+  const ClassId old_class =
+      std::exchange(quota.quota_class, names_->classes.Intern(api::Encode(same)));
 
-  for (const QueueId queue : old_queues) EraseSorted(Mutable(queue).quotas, id);
-  for (const QueueId queue : queues) InsertSorted(Mutable(queue).quotas, id);
+  if (old_queues != queues || old_class != quota.quota_class) {
+    for (const QueueId queue : old_queues) TakeFromQueue(queue, id, old_class);
+    for (const QueueId queue : queues) {
+      InsertSorted(Mutable(queue).quotas, id);
+      ++queues_[queue].classes[quotas_[id].quota_class];
+    }
+  }
   // One reference a mention: the old object's mentions go after the new one's came.
   if (old_object) {
     for (const std::string& name : old_object->spec.shared_queues) UnrefQueue(queues_.Find(name));
@@ -285,13 +287,20 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   Dirty(id);
 }
 
+void Cluster::TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class) {
+  Queue& queue = Mutable(id);
+  EraseSorted(queue.quotas, quota);
+  const auto of_class = queue.classes.find(quota_class);
+  if (--of_class->second == 0) queue.classes.erase(of_class);
+}
+
 void Cluster::RemoveQuota(std::string_view name) {
   const QuotaId id = quotas_.Find(name);
   if (!id.valid() || !quotas_[id].object) return;
   Quota& quota = Mutable(id);
   const auto object = std::exchange(quota.object, nullptr);
   for (const QueueId queue : std::exchange(quota.queues, {}))
-    EraseSorted(Mutable(queue).quotas, id);
+    TakeFromQueue(queue, id, quota.quota_class);
   const NodeId status_node = std::exchange(quota.status_node, NodeId{});
   quota.request = quota.shadow = Resources{};
   quota.listed.clear();
@@ -319,6 +328,7 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   node.index = NodeIndexOf(node.object->metadata, &node.problem);
   ZoneOverrideOf(node.object->metadata, &node.problem);
   MoveInCells(id, before);
+  NoteCells(id, true);
   Dirty(id);
 }
 
@@ -409,81 +419,12 @@ void Cluster::PlanQuota(QuotaId id, NodeId node) {
     InsertSorted(Mutable(node).planned_quotas, id);
     Dirty(node);
   }
+  NoteShelf(id);
 }
 
 void Cluster::BindQuota(QuotaId id, NodeId node) {
   Mutable(id).chosen = node;
   Dirty(id);
-}
-
-void Cluster::LeaveCells(NodeId id, const Node& row) {
-  for (const CellKey& key : CellsOf(row)) {
-    const auto cell = cells_.find(key);
-    cell->second.erase(std::find(cell->second.begin(), cell->second.end(), id));
-    if (cell->second.empty()) cells_.erase(cell);
-  }
-}
-
-void Cluster::EnterCells(NodeId id) {
-  const auto physical = [&](NodeId a, NodeId b) {
-    const Node& x = nodes_[a];
-    const Node& y = nodes_[b];
-    if (x.index != y.index) return x.index < y.index;
-    return NaturalLess{}(x.name, y.name);
-  };
-  for (const CellKey& key : CellsOf(nodes_[id])) {
-    auto& nodes = cells_[key];
-    nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), id, physical), id);
-  }
-}
-
-void Cluster::MoveInCells(NodeId id, const Node& before) {
-  if (SamePlace(before, nodes_[id])) return;
-  LeaveCells(id, before);
-  EnterCells(id);
-}
-
-void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
-  Touched mine = TakeTouched();
-  const auto copy = [](auto& ids, const auto& theirs, auto& table, const auto& from) {
-    ids.insert(ids.end(), theirs.begin(), theirs.end());
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-    for (const auto id : ids)
-      if (id.index() < from.size()) table.CopyRow(id, from);
-  };
-  copy(mine.tasks, changed.tasks, tasks_, other.tasks_);
-  copy(mine.jobs, changed.jobs, jobs_, other.jobs_);
-  for (const JobId id : mine.jobs) NoteWaiting(id);
-  for (const TaskId id : mine.tasks) NoteSets(id);
-  copy(mine.queues, changed.queues, queues_, other.queues_);
-  copy(mine.quotas, changed.quotas, quotas_, other.quotas_);
-  mine.nodes.insert(mine.nodes.end(), changed.nodes.begin(), changed.nodes.end());
-  std::sort(mine.nodes.begin(), mine.nodes.end());
-  mine.nodes.erase(std::unique(mine.nodes.begin(), mine.nodes.end()), mine.nodes.end());
-  std::vector<std::pair<NodeId, Node>> before;
-  for (const NodeId id : mine.nodes) {
-    if (id.index() >= other.nodes_.size()) continue;
-    before.emplace_back(id, id.index() < nodes_.size() ? nodes_[id] : Node{});
-    nodes_.CopyRow(id, other.nodes_);
-  }
-  // All leave before any enters: the order inside a cell is compared by the new rows.
-  std::erase_if(before,
-                [&](const auto& change) { return SamePlace(change.second, nodes_[change.first]); });
-  for (const auto& [id, row] : before) LeaveCells(id, row);
-  for (const auto& [id, row] : before) EnterCells(id);
-  priority_classes_ = other.priority_classes_;
-  static_generation_ = other.static_generation_;
-}
-
-Touched Cluster::TakeTouched() { return std::exchange(touched_, Touched{}); }
-
-void Cluster::ReleaseFreed() {
-  tasks_.ReleaseFreed();
-  jobs_.ReleaseFreed();
-  queues_.ReleaseFreed();
-  quotas_.ReleaseFreed();
-  nodes_.ReleaseFreed();
 }
 
 }  // namespace sky::model

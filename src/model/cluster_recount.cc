@@ -18,6 +18,12 @@ std::vector<Id> TakeUnique(std::vector<Id>& dirty) {
   return ids;
 }
 
+bool AnyLess(const Resources& a, const Resources& b) {
+  for (size_t i = 0; i < b.size(); ++i)
+    if (a[ResourceId(i)] < b[ResourceId(i)]) return true;
+  return false;
+}
+
 // launcher, chief and master come first, as their frameworks count them.
 int RoleRank(const Job& job, const std::string& role) {
   const auto& order = job.notes.task_order;
@@ -128,11 +134,13 @@ void Cluster::Recount(QuotaId id) {
   for (const NodeId concerned : {before, node, quota.planned})
     if (concerned.valid()) Dirty(concerned);
   if (before.valid() && before != node) FreeIfUnused(before);
+  NoteShelf(id);
 }
 
 void Cluster::Recount(NodeId id) {
   if (!nodes_.Live(id)) return;
   Node& node = Mutable(id);
+  const Resources requests = node.quota_requests, committed = node.committed;
   node.used = node.releasing = node.quota_requests = node.committed = Resources{};
   for (const TaskId task_id : node.tasks) {
     const Task& task = tasks_[task_id];
@@ -149,6 +157,7 @@ void Cluster::Recount(NodeId id) {
   }
   for (const QuotaId quota : node.planned_quotas)
     if (quotas_[quota].node != id) node.committed += quotas_[quota].charge;
+  NoteCells(id, AnyLess(node.committed, committed) || AnyLess(node.quota_requests, requests));
 }
 
 void Cluster::NoteWaiting(JobId id) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ struct JobNotes {
 struct Job {
   std::string name;  // "ns/group", or "pod:ns/name" for a job of one
   bool live = false;
+  uint64_t tick = 0;  // of its last change
   bool single = false;
   std::shared_ptr<const api::PodGroup> object;  // null: not seen, or a job of one
   std::string invalid;     // what Validate says of the object; "" when it is well formed
@@ -67,8 +69,9 @@ struct Queue {
   std::string name;
   bool live = false;
   std::shared_ptr<const api::Queue> object;
-  std::vector<QuotaId> quotas;  // that its jobs may use, by id
-  int refs = 0;                 // jobs and quotas that name it
+  std::vector<QuotaId> quotas;     // that its jobs may use, by id
+  std::map<ClassId, int> classes;  // of those, with how many there are of each
+  int refs = 0;                    // jobs and quotas that name it
   std::string invalid;
   bool exists() const { return object != nullptr; }
 };
