@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // allocateJob: hop 1. Queues and jobs in order; whoever may not be placed says why; for the others
 // a plan of the whole round, charged at once. Minima of all jobs come before anybody's extras.
+#include <set>
+
 #include "actions/actions.h"
+#include "actions/naps.h"
 #include "actions/planner.h"
 
 namespace sky::actions {
@@ -53,43 +56,103 @@ std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason 
   }
 }
 
+// Refusals that only the job's own row, its queue's, or time can lift.
+bool WaitsForItself(Reason reason) {
+  switch (reason) {
+    case Reason::kNoPodGroup:
+    case Reason::kInvalidObject:
+    case Reason::kPriorityClassNotFound:
+    case Reason::kQueueNotFound:
+    case Reason::kQueueClosed:
+    case Reason::kBackoff:
+    case Reason::kNotEnoughPods:
+    case Reason::kGated:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class AllocateJob final : public framework::Action {
  public:
   std::string_view name() const override { return "allocateJob"; }
 
   void Execute(Session& session) override {
-    const std::vector<model::JobId> jobs = session.OrderedJobs();
+    naps_.Begin();
+    std::vector<model::JobId> jobs = session.OrderedJobs([&](model::JobId job) {
+      if (!naps_.Asleep(session, capacities_, job)) return true;
+      session.asleep.push_back(job);
+      return false;
+    });
+    ReachedFirst(session.cluster(), jobs);
+    int64_t budget = kCycleSteps;
     for (const bool extras : {false, true})
       for (const model::JobId job : jobs) {
         const model::Job& row = session.cluster().jobs()[job];
-        if ((row.ready >= row.needed) == extras) Plan(session, job);
+        if ((row.ready >= row.needed) != extras) continue;
+        if (budget > 0)
+          Plan(session, job, budget);
+        else
+          behind_.push_back(row.name);
       }
+    session.SetUnfinished(!behind_.empty());
   }
 
  private:
-  static void Plan(Session& session, model::JobId id) {
+  // Steps of one cycle. Counted, not timed, so that a replay is exact.
+  static constexpr int64_t kCycleSteps = 1'000'000;
+
+  // Whom the last cycle didn't reach goes first, in the same order (3.8).
+  void ReachedFirst(const model::Cluster& cluster, std::vector<model::JobId>& jobs) {
+    if (behind_.empty()) return;
+    const std::set<std::string, std::less<>> behind(behind_.begin(), behind_.end());
+    behind_.clear();
+    std::vector<model::JobId> others;
+    std::vector<model::JobId> first;
+    for (const model::JobId job : jobs)
+      (behind.contains(cluster.jobs()[job].name) ? first : others).push_back(job);
+    first.insert(first.end(), others.begin(), others.end());
+    jobs = std::move(first);
+  }
+
+  void Plan(Session& session, model::JobId id, int64_t& budget) {
     const model::Cluster& cluster = session.cluster();
+    --budget;
     const Verdict verdict = MayPlan(session, id);
     if (!verdict.fit() || !session.JobEnqueueable(id)) {
       Refusals why;
       why.Add(verdict.fit() ? Verdict::NotNow(Reason::kJobBlockedByJobQueue) : verdict);
       why.detail = Detail(cluster, cluster.jobs()[id], verdict.reason);
+      if (WaitsForItself(verdict.reason))
+        naps_.Sleep(session, id, {Want::What::kItself}, cluster.jobs()[id].backoff_until);
       return session.Refuse(id, std::move(why));
     }
     if (cluster.jobs()[id].placeable == 0) {
       Refusals why;
       why.Add(Reason::kGated);
+      naps_.Sleep(session, id, {Want::What::kItself});
       return session.Refuse(id, std::move(why));
     }
     // A group that is being read again is planned when the answer is there.
     if (cluster.jobs()[id].unconfirmed) return;
     auto round = std::make_unique<JobRound>(session, id);
-    if (!Planner(session, *round).Make()) return session.Refuse(id, std::move(round->plan.why));
+    round->policy = session.PredicateZone(id);
+    Planner planner(session, *round, capacities_);
+    const bool planned = planner.Make();
+    budget -= planner.spent();
+    if (!planned) {
+      naps_.Sleep(session, id, planner.want());
+      return session.Refuse(id, std::move(round->plan.why));
+    }
     Refusals why;
     if (!session.QuotaReady(*round, why)) return session.Refuse(id, std::move(why));
     round->order = session.rounds.size();
     session.rounds.insert_or_assign(id, std::move(round));
   }
+
+  Capacities capacities_;
+  Naps naps_;
+  std::vector<std::string> behind_;  // jobs that the budget of the last cycle didn't reach
 };
 
 }  // namespace

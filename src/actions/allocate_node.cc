@@ -44,7 +44,7 @@ class AllocateNode final : public framework::Action {
     // In the order in which they were planned: by the order of jobs.
     std::vector<JobRound*> planned;
     for (const auto& [job, round] : session.rounds)
-      if (session.PredicateZone(job).enabled == topology_) planned.push_back(round.get());
+      if (round->policy.enabled == topology_) planned.push_back(round.get());
     std::sort(planned.begin(), planned.end(),
               [](const JobRound* a, const JobRound* b) { return a->order < b->order; });
     for (JobRound* round : planned) {

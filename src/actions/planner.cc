@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells and their choice; passes over nodes stand in planner_pass.cc.
+// A round from its tasks to its plan, and the choice of cells. The questions that are asked inside
+// them stand in planner_ask.cc, what doesn't care for zones in planner_score.cc.
 #include "actions/planner.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
+#include "actions/round_tasks.h"
 #include "base/natural.h"
 
 namespace sky::actions {
 
-using framework::Refusals;
-using model::CellKey;
+using model::CellId;
 using model::NodeId;
 using model::QuotaId;
-using model::Reason;
 using model::TaskId;
-using model::Verdict;
 
-Planner::Planner(framework::Session& session, framework::JobRound& round)
+namespace {
+
+// Steps that one gang may cost in one cycle.
+constexpr int64_t kGangSteps = 200'000;
+// Sets of cells that are tried for a gang whose tasks aren't alike, where counts decide nothing.
+constexpr size_t kSmall = 6;
+
+}  // namespace
+
+Planner::Planner(framework::Session& session, framework::JobRound& round, Capacities& capacities)
     : session_(session),
       round_(round),
+      capacities_(capacities),
       cluster_(session.cluster()),
-      policy_(session.PredicateZone(round.job)) {}
+      policy_(round.policy),
+      budget_(kGangSteps) {}
 
-bool Planner::MakeWhole(std::span<const TaskId> tasks) {
-  const model::Job& job = cluster_.jobs()[round_.job];
-  const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
-  std::vector<TaskId> chain, others;
-  for (const TaskId task : tasks) {
-    const bool in_chain =
-        policy_.enabled && (cluster_.tasks()[task].facts->needs_rdma || !job.needs_rdma);
-    (in_chain ? chain : others).push_back(task);
-  }
-  if (EnoughQuotas(tasks) && PlaceChain(chain) && PlaceAnywhere(others)) return true;
-  round_.statement.RollBackTo(start);
-  round_.plan.tasks.resize(planned);
-  return false;
-}
+int64_t Planner::spent() const { return kGangSteps - budget_; }
 
 bool Planner::Make() {
   const model::Job& job = cluster_.jobs()[round_.job];
@@ -44,8 +42,13 @@ bool Planner::Make() {
   if (tasks.empty()) return false;
   round_.extras = job.ready >= job.needed;
   if (round_.extras) {
+    // Each stands for itself; one like another that found nothing would ask the same in vain.
+    std::set<std::pair<model::ClassId, std::string>> hopeless;
     for (const TaskId& task : tasks)
-      if (!MakeWhole(std::span(&task, 1))) break;  // the next one would ask the same in vain
+      if (const model::PodFacts& facts = *cluster_.tasks()[task].facts;
+          !hopeless.contains({facts.task_class, facts.required_quota}) &&
+          !MakeWhole(std::span(&task, 1)))
+        hopeless.insert({facts.task_class, facts.required_quota});
   } else if (!MakeWhole(tasks)) {
     return false;
   }
@@ -56,77 +59,59 @@ bool Planner::Make() {
   return round_.plan.found();
 }
 
-const Planner::Pool& Planner::PoolOf(TaskId task) {
+bool Planner::MakeWhole(std::span<const TaskId> tasks) {
+  pools_.clear();  // an extra before this one may have taken quotas
+  const model::Job& job = cluster_.jobs()[round_.job];
+  std::vector<TaskId> chain, others;
+  for (const TaskId task : tasks) {
+    const bool in_chain =
+        policy_.enabled && (cluster_.tasks()[task].facts->needs_rdma || !job.needs_rdma);
+    (in_chain ? chain : others).push_back(task);
+  }
+  if (!EnoughQuotas(tasks)) return false;
+  return chain.empty() ? PlaceAnywhere(others) : PlaceChain(chain, others);
+}
+
+const Pool& Planner::PoolOf(TaskId task) {
   const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-  auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
-  Pool& pool = at->second;
-  if (!added) return pool;
-  std::vector<QuotaId> candidates;
-  if (!facts.required_quota.empty()) {
-    const QuotaId demanded = cluster_.quotas().Find(facts.required_quota);
-    if (demanded.valid() && cluster_.quotas()[demanded].exists())
-      candidates.push_back(demanded);
-    else
-      pool.why.Add(Reason::kQuotaNotFound);
-  } else {
-    candidates = cluster_.queues()[cluster_.jobs()[round_.job].queue].quotas;
-  }
-  std::vector<std::pair<int64_t, QuotaId>> scored;
-  for (const QuotaId quota : candidates) {
-    const Verdict verdict = session_.task_to_quota.Feasible(task, quota);
-    pool.why.Add(verdict);
-    if (!verdict.fit()) continue;
-    const QuotaId one[] = {quota};
-    scored.emplace_back(session_.task_to_quota.Scores(task, one)[0], quota);
-  }
-  std::sort(scored.begin(), scored.end(), [&](const auto& a, const auto& b) {
-    if (a.first != b.first) return a.first > b.first;
-    return NaturalLess{}(cluster_.quotas()[a.second].name, cluster_.quotas()[b.second].name);
-  });
-  for (const auto& [score, quota] : scored) pool.quotas.push_back(quota);
-  return pool;
+  const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
+  if (added) at->second = DrawPool(session_, task);
+  return at->second;
 }
 
 // A cheap necessary condition, and the reason that people can act on: are there quotas at all?
 bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
-  const model::Job& job = cluster_.jobs()[round_.job];
-  std::set<QuotaId> usable;
-  int64_t room = 0;
+  const auto n = static_cast<int64_t>(tasks.size());
+  // A quota that several classes may use counts once, for the class that fits it most often.
+  std::map<std::pair<model::ClassId, QuotaId>, int64_t> room;
+  std::map<const Pool*, int64_t> seen;
+  bool takes_many = false;
   for (const TaskId task : tasks) {
     const Pool& pool = PoolOf(task);
-    if (pool.quotas.empty()) {
-      round_.plan.why = pool.why;
-      if (round_.plan.why.empty())
-        round_.plan.why.Add(
-            Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
-      const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-      // A demanded quota says by its numbers, or by its absence, why it doesn't take the pod.
-      if (facts.required_quota.empty())
-        round_.plan.why.detail =
-            fmt::format("queue {} has no quota for {}", job.queue_name, facts.meta().name);
-      else if (pool.why.main == Reason::kQuotaNotFound)
-        round_.plan.why.detail = fmt::format("quota {} doesn't exist", facts.required_quota);
-      else if (pool.why.main == Reason::kQuotaQueueMismatch)
-        round_.plan.why.detail = fmt::format("quota {} is not for jobs of queue {}",
-                                             facts.required_quota, job.queue_name);
+    if (seen[&pool]++ > 0) continue;
+    if (pool.empty()) {
+      if (cluster_.tasks()[task].facts->required_quota.empty()) want_ = {Want::What::kQuotas, 1};
+      ExplainQuotas(tasks, pool);
       return false;
     }
-    for (const QuotaId quota : pool.quotas) {
-      if (!usable.insert(quota).second) continue;
-      model::Resources asked, left = cluster_.quotas()[quota].request +
-                                     cluster_.quotas()[quota].shadow -
-                                     cluster_.quotas()[quota].task_sum;
-      for (const model::ResourceId name : cluster_.quotas()[quota].listed)
-        asked.Set(name, cluster_.tasks()[task].facts->request[name]);
-      room += model::TimesFit(asked, left, cluster_.names().resources,
-                              static_cast<int64_t>(tasks.size()));
+    takes_many = takes_many || pool.TakesMany();
+    for (const FreeShelf& shelf : pool.shelves) {
+      int64_t& one = room[{shelf.demanded ? model::ClassId{} : shelf.quota_class,
+                           shelf.demanded ? shelf.sample : QuotaId{}}];
+      one = std::max(one, std::min(shelf.tasks_each, n) * shelf.left);
+    }
+    for (const HeldQuota& held : pool.held) {
+      int64_t& one = room[{model::ClassId{}, held.quota}];
+      one = std::max(one, std::min(held.tasks, n));
     }
   }
-  if (room >= static_cast<int64_t>(tasks.size())) return true;
-  round_.plan.why.Add(
-      Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), room));
-  round_.plan.why.detail =
-      fmt::format("queue {} has quotas for {} of {}", job.queue_name, room, tasks.size());
+  int64_t all = 0;
+  for (const auto& [quota, one] : room) all += one;
+  if (all >= n) return true;
+  if (!takes_many) want_ = {Want::What::kQuotas, n};
+  round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
+  round_.plan.why.detail = fmt::format("queue {} has quotas for {} of {}",
+                                       cluster_.jobs()[round_.job].queue_name, all, n);
   return false;
 }
 
@@ -134,218 +119,220 @@ model::ZoneId Planner::ZoneOf(NodeId node) const {
   return cluster_.nodes()[node].zone(policy_.network);
 }
 
-void Planner::Measure(Cell& cell, std::span<const TaskId> tasks) {
-  const TaskId first = tasks.front();
-  const Pool& pool = PoolOf(first);
-  const QuotaId sample = pool.quotas.front();
-  const auto limit = static_cast<int64_t>(tasks.size());
-  const model::Resources asked = model::Resources::Max(cluster_.quotas()[sample].request,
-                                                       cluster_.tasks()[first].facts->request);
-  for (const NodeId node : cell.nodes) {
-    if (!session_.task_to_node.Feasible(first, node).fit()) continue;
-    cell.capacity +=
-        model::TimesFit(asked, cluster_.nodes()[node].Room(), cluster_.names().resources, limit);
-    cell.empty_capacity += model::TimesFit(asked, cluster_.nodes()[node].allocatable,
-                                           cluster_.names().resources, limit);
+// Accelerators of one job stay on one spec code: where members are placed already, theirs.
+std::vector<CellId> Planner::OfOneSpec(std::span<const TaskId> tasks,
+                                       std::span<const CellId> cells) const {
+  std::vector<CellId> kept(cells.begin(), cells.end());
+  if (std::none_of(tasks.begin(), tasks.end(),
+                   [&](TaskId task) { return AsksAccelerator(cluster_, task); }))
+    return kept;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
+    const model::Task& task = cluster_.tasks()[id];
+    const NodeId node = task.bound() ? task.node : task.claim.node;
+    if (!node.valid() || !AsksAccelerator(cluster_, id)) continue;
+    std::erase_if(kept, [&](CellId cell) {
+      return cluster_.cells()[cell].key.spec != cluster_.nodes()[node].spec;
+    });
+    break;
   }
-  for (const NodeId node : cell.nodes)
-    cell.size += model::TimesFit(asked, cluster_.nodes()[node].allocatable,
-                                 cluster_.names().resources, limit);
-  for (const QuotaId quota : pool.quotas) {
-    const NodeId node = cluster_.quotas()[quota].node;
-    if (!node.valid() || !std::binary_search(cluster_.nodes()[node].quotas.begin(),
-                                             cluster_.nodes()[node].quotas.end(), quota))
-      continue;
-    if (std::find(cell.nodes.begin(), cell.nodes.end(), node) == cell.nodes.end()) continue;
-    ++cell.bound;
-    // Its share of the node is charged already: the task goes there without needing more.
-    if (FitsRoom(cluster_, first, quota, node).fit()) ++cell.capacity;
-  }
+  return kept;
 }
 
-namespace {
-
-int64_t FirstIndex(const model::Cluster& cluster, const std::vector<NodeId>& nodes) {
-  return cluster.nodes()[nodes.front()].index;
-}
-
-std::string_view SpecName(const model::Cluster& cluster, const CellKey& key) {
-  return key.spec.valid() ? cluster.names().specs.Name(key.spec) : std::string_view{};
-}
-
-std::string_view ZoneName(const model::Cluster& cluster, const CellKey& key) {
-  return key.zone.valid() ? cluster.names().zones.Name(key.zone) : std::string_view{};
-}
-
-// Physical order; a total one, whatever ids the names got.
-bool Before(const model::Cluster& cluster, const CellKey& a, const CellKey& b) {
-  const int64_t first_a = FirstIndex(cluster, cluster.cells().at(a)),
-                first_b = FirstIndex(cluster, cluster.cells().at(b));
-  if (first_a != first_b) return first_a < first_b;
-  if (a.zone != b.zone) return NaturalLess{}(ZoneName(cluster, a), ZoneName(cluster, b));
-  return NaturalLess{}(SpecName(cluster, a), SpecName(cluster, b));
-}
-
-}  // namespace
-
-std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks) {
+// What each cell holds for the chain. Of tasks that aren't alike: how many of each kind, so never
+// less than what really fits.
+std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
+                                           std::span<const CellId> where) {
+  std::map<const Pool*, int64_t> kinds;
+  for (const TaskId task : tasks) ++kinds[&PoolOf(task)];
+  const std::vector<uint32_t>& ranks = capacities_.Ranks(cluster_);
+  std::vector<size_t> position(cluster_.cells().size(), SIZE_MAX);
   std::vector<Cell> cells;
-  for (const CellKey& key : policy_.cells) {
-    Cell cell;
-    cell.key = key;
-    for (const NodeId node : cluster_.cells().at(key))
-      if (!key.zone.valid() || ZoneOf(node) == key.zone) cell.nodes.push_back(node);
-    if (cell.nodes.empty()) continue;
-    Measure(cell, tasks);
-    cells.push_back(std::move(cell));
+  for (const CellId id : where) {
+    position[id.index()] = cells.size();
+    cells.push_back({id, cluster_.cells()[id].key.spec, ranks[id.index()]});
   }
-  std::sort(cells.begin(), cells.end(),
-            [&](const Cell& a, const Cell& b) { return Before(cluster_, a.key, b.key); });
+  const bool zoned = !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
+  const int64_t before = capacities_.steps();
+  std::vector<int64_t> held(cells.size()), slack(cells.size(), INT64_MAX);
+  for (const auto& [pool, count] : kinds) {
+    const size_t subject = capacities_.Subject(session_, *pool);
+    std::fill(held.begin(), held.end(), 0);
+    for (const HeldQuota& one : pool->held) {
+      const model::Quota& quota = cluster_.quotas()[one.quota];
+      const NodeId node = quota.node.valid() ? quota.node : quota.planned;
+      const model::Node& row = cluster_.nodes()[node];
+      const CellId in =
+          cluster_.cells().Find(zoned ? model::CellKey{policy_.network, ZoneOf(node), row.spec}
+                                      : model::CellKey{model::Network::kRoce, {}, row.spec});
+      if (!in.valid() || position[in.index()] == SIZE_MAX) continue;
+      if (!session_.task_to_node.Feasible(pool->task, node).fit() ||
+          !FitsRoom(cluster_, pool->task, one.quota, node).fit())
+        continue;
+      held[position[in.index()]] += one.tasks;
+      if (pool == &PoolOf(tasks.front()) && quota.tasks.empty())
+        ++cells[position[in.index()]].bound;
+    }
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const Capacities::Count& free = capacities_.Of(session_, *pool, subject, cells[i].id);
+      const int64_t now = free.now + held[i];
+      const bool alone = kinds.size() == 1;
+      cells[i].capacity += alone ? now : std::min(now, count);
+      cells[i].empty += alone ? free.empty : std::min(free.empty, count);
+      cells[i].size += alone ? free.size : std::min(free.size, count);
+      slack[i] = std::min(slack[i], now - count);
+    }
+  }
+  for (size_t i = 0; i < cells.size() && kinds.size() > 1; ++i)
+    cells[i].capacity += std::max<int64_t>(slack[i], 0);
+  budget_ -= capacities_.steps() - before;
   return cells;
 }
 
-bool Planner::PlaceChain(std::span<const TaskId> tasks) {
-  if (tasks.empty()) return true;
-  std::vector<Cell> cells = Survey(tasks);
-  const auto n = static_cast<int64_t>(tasks.size());
-  std::vector<Cell*> fitting;
-  for (Cell& cell : cells)
-    if (cell.capacity >= n) fitting.push_back(&cell);
-  if (PlaceInOneCell(tasks, std::move(fitting))) return true;
-  if (PlaceAcrossCells(tasks, cells)) return true;
-  Explain(tasks, cells);
+bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> others) {
+  const std::vector<Cell> cells = Survey(chain, OfOneSpec(chain, policy_.cells));
+  std::vector<Choice> choices = OneCell(chain, cells);
+  for (Choice& several : SeveralCells(chain, cells)) choices.push_back(std::move(several));
+  if (choices.empty()) WantRoom(chain, cells);
+  const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
+  for (const Choice& choice : choices) {
+    const std::vector<NodeId> nodes = NodesOf(choice);
+    // Ranks of a gang that isn't strict may also stand out of order rather than wait.
+    if (!Place(chain, nodes, true) && (policy_.strict || !Place(chain, nodes, false))) {
+      if (budget_ <= 0) break;
+      continue;
+    }
+    pools_.clear();  // the chain took quotas, and opened some that the others may share
+    if (others.empty() || PlaceAnywhere(others)) return true;
+    round_.statement.RollBackTo(start);
+    round_.plan.tasks.resize(planned);
+    pools_.clear();
+    if (budget_ <= 0) break;
+  }
+  // What the others said stands, if the chain found a place at all.
+  if (round_.plan.why.empty()) Explain(chain, cells);
   return false;
+}
+
+// Only numbers were looked at, so only a number has to change. Quotas that are on nodes, and tasks
+// that aren't alike, are left to a whole look.
+void Planner::WantRoom(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  const Pool& pool = PoolOf(chain.front());
+  const bool alike =
+      std::all_of(chain.begin(), chain.end(), [&](TaskId task) { return &PoolOf(task) == &pool; });
+  if (!alike || !pool.held.empty() || policy_.with_siblings) return;
+  const auto n = static_cast<int64_t>(chain.size());
+  int64_t most = 1;
+  want_ = {Want::What::kRoom,
+           n,
+           !MaySpan(n, cells, &most),
+           pool,
+           capacities_.Subject(session_, pool),
+           policy_.network,
+           !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid()};
 }
 
 // More idle bound quotas first, then the tightest fit, then physical order (3.7).
-bool Planner::PlaceInOneCell(std::span<const TaskId> tasks, std::vector<Cell*> cells) {
-  const auto n = static_cast<int64_t>(tasks.size());
-  std::sort(cells.begin(), cells.end(), [&](const Cell* a, const Cell* b) {
+std::vector<Planner::Choice> Planner::OneCell(std::span<const TaskId> chain,
+                                              const std::vector<Cell>& cells) const {
+  const auto n = static_cast<int64_t>(chain.size());
+  Choice fitting;
+  for (const Cell& cell : cells)
+    if (cell.capacity >= n) fitting.push_back(&cell);
+  std::sort(fitting.begin(), fitting.end(), [&](const Cell* a, const Cell* b) {
     const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
     if (bound_a != bound_b) return bound_a > bound_b;
     if (a->capacity != b->capacity) return a->capacity < b->capacity;
-    return Before(cluster_, a->key, b->key);
+    return a->rank < b->rank;
   });
-  for (const Cell* cell : cells)
-    if (PlaceOrdered(tasks, cell->nodes)) return true;
-  return false;
+  std::vector<Choice> choices;
+  for (const Cell* cell : fitting) choices.push_back({cell});
+  return choices;
 }
 
-// The fewest cells of one spec code, when the gang may span more than one: it says so, or no zone
+// May the gang span more than one cell, and how many at most? When it says so, or when no zone
 // could hold it even when empty (F42). Siblings' cells are all its own.
-bool Planner::PlaceAcrossCells(std::span<const TaskId> tasks, std::vector<Cell>& cells) {
-  const auto n = static_cast<int64_t>(tasks.size());
-  const bool could_wait = std::any_of(cells.begin(), cells.end(),
-                                      [&](const Cell& cell) { return cell.empty_capacity >= n; });
-  const int64_t most =
-      policy_.max_zones.value_or(could_wait && !policy_.with_siblings ? 1 : INT64_MAX);
-  if (most < 2) return false;
-  std::map<model::SpecId, std::vector<Cell*>> by_spec;
-  for (Cell& cell : cells)
-    if (cell.capacity > 0) by_spec[cell.key.spec].push_back(&cell);
-  std::vector<std::vector<Cell*>> choices;
-  for (auto& [spec, all] : by_spec) {
-    std::sort(all.begin(), all.end(), [&](const Cell* a, const Cell* b) {
-      if (a->capacity != b->capacity) return a->capacity > b->capacity;
-      return Before(cluster_, a->key, b->key);
-    });
-    int64_t sum = 0;
-    size_t k = 0;
-    while (k < all.size() && sum < n) sum += all[k++]->capacity;
-    if (sum < n || static_cast<int64_t>(k) > most) continue;
-    // The last one only has to hold the rest: the smallest that does.
-    const int64_t rest = n - (sum - all[k - 1]->capacity);
-    size_t last = k - 1;
-    for (size_t i = k; i < all.size() && all[i]->capacity >= rest; ++i)
-      if (all[i]->capacity < all[last]->capacity) last = i;
-    std::vector<Cell*> choice(all.begin(), all.begin() + static_cast<ptrdiff_t>(k) - 1);
-    choice.push_back(all[last]);
-    choices.push_back(std::move(choice));
-  }
-  std::sort(choices.begin(), choices.end(), [&](const auto& a, const auto& b) {
-    if (a.size() != b.size()) return a.size() < b.size();
-    return NaturalLess{}(SpecName(cluster_, a[0]->key), SpecName(cluster_, b[0]->key));
-  });
-  for (std::vector<Cell*>& choice : choices) {
-    std::sort(choice.begin(), choice.end(),
-              [&](const Cell* a, const Cell* b) { return Before(cluster_, a->key, b->key); });
-    std::vector<NodeId> nodes;
-    for (const Cell* cell : choice)
-      nodes.insert(nodes.end(), cell->nodes.begin(), cell->nodes.end());
-    if (policy_.strict)
-      std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-        const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
-        return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
-      });
-    if (PlaceOrdered(tasks, nodes)) return true;
-  }
-  return false;
+bool Planner::MaySpan(int64_t n, const std::vector<Cell>& cells, int64_t* most) const {
+  const bool could_wait =
+      std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.empty >= n; });
+  *most = policy_.max_zones.value_or(could_wait && !policy_.with_siblings ? 1 : INT64_MAX);
+  return *most >= 2;
 }
 
-bool Planner::AnyBound(TaskId task) {
-  const std::vector<QuotaId>& quotas = PoolOf(task).quotas;
-  return std::any_of(quotas.begin(), quotas.end(),
-                     [&](QuotaId quota) { return cluster_.quotas()[quota].node.valid(); });
-}
-
-// One node's answer; a quota that is bound can only say anything about its own.
-Verdict Planner::WhyNot(TaskId task, QuotaId quota, NodeId node) const {
-  const NodeId there = cluster_.quotas()[quota].node;
-  if (there.valid() && there != node) return Verdict::Fit();
-  Verdict verdict = session_.task_to_node.Feasible(task, node);
-  if (verdict.fit() && !there.valid()) verdict = session_.quota_to_node.Feasible(quota, node);
-  return verdict.fit() ? FitsRoom(cluster_, task, quota, node) : verdict;
-}
-
-// Why the chain has no place: numbers for the best zone, and what each node says.
-void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
-  const auto n = static_cast<int64_t>(tasks.size());
-  Refusals& why = round_.plan.why;
-  const Cell* best = nullptr;
-  int64_t size = 0;
-  for (const Cell& cell : cells) {
-    if (best == nullptr || cell.capacity > best->capacity ||
-        (cell.capacity == best->capacity && Before(cluster_, cell.key, best->key)))
-      best = &cell;
-    size += cell.size;
-  }
-  const bool zoned = best != nullptr && best->key.zone.valid();
-  const bool full = zoned && (best->capacity < n || policy_.strict);
-  if (best == nullptr) {
-    why.Add(Reason::kNoTopology, std::max<int64_t>(policy_.without_topology, 1));
-  } else if (size < n && !AnyBound(tasks.front())) {
-    why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
-  } else if (full) {
-    const bool could =
-        std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.size >= n; });
-    const bool order = policy_.strict && best->capacity >= n;
-    why.Add(Verdict::NotNow(order   ? Reason::kNodeOrderNotMonotone
-                            : could ? Reason::kZoneFull
-                                    : Reason::kNoZoneFits,
-                            n, best->capacity));
-  }
-  if (full) {
-    std::string zone(ZoneName(cluster_, best->key));
-    std::replace(zone.begin(), zone.end(), '\0', ',');
-    why.detail = fmt::format("{} has room for {} of {}", zone, best->capacity, n);
-  }
-  if (policy_.without_topology > 0 && why.main != Reason::kNoTopology)
-    why.Add(Reason::kNoTopology, policy_.without_topology);
-  const TaskId first = tasks.front();
-  const Pool& pool = PoolOf(first);
+// The fewest cells of one spec code.
+std::vector<Planner::Choice> Planner::SeveralCells(std::span<const TaskId> chain,
+                                                   const std::vector<Cell>& cells) const {
+  const auto n = static_cast<int64_t>(chain.size());
+  int64_t most = 0;
+  if (!MaySpan(n, cells, &most)) return {};
+  std::map<model::SpecId, Choice> by_spec;
   for (const Cell& cell : cells)
-    for (const NodeId node : cell.nodes) why.Add(WhyNot(first, pool.quotas.front(), node));
-  if (!why.empty()) return;
-  // Its quotas are bound where nobody is.
-  for (const QuotaId quota : pool.quotas) {
-    const NodeId node = cluster_.quotas()[quota].node;
-    if (!node.valid() || cluster_.nodes()[node].exists()) continue;
-    why.Add(Reason::kNodeNotReady);
-    why.detail = fmt::format("quota {} is bound to node {}, which doesn't exist",
-                             cluster_.quotas()[quota].name, cluster_.nodes()[node].name);
-    return;
+    if (cell.capacity > 0) by_spec[cell.spec].push_back(&cell);
+  std::vector<Choice> choices;
+  for (auto& [spec, all] : by_spec)
+    AddSets(n, static_cast<size_t>(std::min<int64_t>(most, static_cast<int64_t>(all.size()))),
+            std::move(all), choices);
+  for (Choice& choice : choices)
+    std::sort(choice.begin(), choice.end(),
+              [](const Cell* a, const Cell* b) { return a->rank < b->rank; });
+  const auto spec_name = [&](const Choice& choice) {
+    const model::SpecId spec = choice[0]->spec;
+    return spec.valid() ? cluster_.names().specs.Name(spec) : std::string_view{};
+  };
+  // Among equals the order of making decides.
+  std::vector<size_t> order(choices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (choices[a].size() != choices[b].size()) return choices[a].size() < choices[b].size();
+    if (const auto x = spec_name(choices[a]), y = spec_name(choices[b]); x != y)
+      return NaturalLess{}(x, y);
+    return a < b;
+  });
+  std::vector<Choice> sorted;
+  for (const size_t i : order)
+    if (std::find(sorted.begin(), sorted.end(), choices[i]) == sorted.end())
+      sorted.push_back(choices[i]);
+  return sorted;
+}
+
+// Sets of 2 to `limit` cells of one spec code that may hold `n` tasks. Tasks that are alike: the
+// largest ones, and of the last that only has to hold the rest the smallest that does. Others, and
+// those whom an order of nodes constrains: more than just enough, too, and every set where there
+// are few cells.
+void Planner::AddSets(int64_t n, size_t limit, Choice all, std::vector<Choice>& choices) {
+  std::sort(all.begin(), all.end(), [&](const Cell* a, const Cell* b) {
+    if (a->capacity != b->capacity) return a->capacity > b->capacity;
+    return a->rank < b->rank;
+  });
+  const auto first = [&](size_t count) {
+    return Choice(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+  };
+  const auto sum_of = [](const Choice& choice) {
+    return std::accumulate(choice.begin(), choice.end(), int64_t{0},
+                           [](int64_t sum, const Cell* cell) {
+                             return sum + std::min<int64_t>(cell->capacity, INT32_MAX);
+                           });
+  };
+  size_t fewest = 2;  // one alone was tried
+  while (fewest < limit && sum_of(first(fewest)) < n) ++fewest;
+  if (fewest > limit || sum_of(first(fewest)) < n) return;
+  const int64_t rest = n - sum_of(first(fewest - 1));
+  size_t last = fewest - 1;
+  for (size_t i = fewest; i < all.size() && all[i]->capacity >= rest; ++i)
+    if (all[i]->capacity < all[last]->capacity) last = i;
+  Choice tight = first(fewest - 1);
+  tight.push_back(all[last]);
+  choices.push_back(std::move(tight));
+  for (size_t more = fewest; more <= std::min(limit, fewest + 3); ++more)
+    choices.push_back(first(more));
+  if (limit > fewest + 3) choices.push_back(first(limit));
+  if (all.size() > kSmall) return;
+  for (unsigned set = 1; set < 1u << all.size(); ++set) {
+    Choice choice;
+    for (size_t i = 0; i < all.size(); ++i)
+      if ((set >> i & 1) != 0) choice.push_back(all[i]);
+    if (choice.size() >= 2 && choice.size() <= limit && sum_of(choice) >= n)
+      choices.push_back(std::move(choice));
   }
-  why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, best == nullptr ? 0 : best->capacity));
 }
 
 }  // namespace sky::actions

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Look-ahead for a whole gang: task → quota → node for every task of the round, or the reasons why
 // not. What it finds is already charged (hop 1's operations stand in the round's statement), so the
-// next job plans on what is left; a failure leaves no trace. Callbacks are the law: each pair was
-// asked.
+// next job plans on what is left; a failure leaves no trace. The search itself is topology/places;
+// here cells are chosen for it, its questions are drawn, and its answers are put to the callbacks,
+// which are the law.
 //
 //   round's tasks ─► RDMA chain in the fewest cells (ranks in physical order) ─► the others, best
 //   node each
@@ -12,70 +13,86 @@
 #include <span>
 #include <vector>
 
+#include "actions/capacity.h"
+#include "actions/naps.h"
+#include "actions/pool.h"
 #include "framework/session.h"
 
 namespace sky::actions {
 
-// The tasks that the next round of a job places: up to its minimum while it is short of it, else
-// its extras, each of which may be placed alone.
-std::vector<model::TaskId> RoundTasks(const model::Cluster& cluster, const model::Job& job);
-
-// What the task would add to the charges of the quota's node.
-model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,
-                              model::QuotaId quota);
-// Does it fit what may really be placed there, and if not, why: pod slots, something leaving, or no
-// room?
-model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota,
-                        model::NodeId node);
-
 class Planner {
  public:
-  Planner(framework::Session& session, framework::JobRound& round);
+  Planner(framework::Session& session, framework::JobRound& round, Capacities& capacities);
   // Fills round.plan; true when the whole round has a place.
   bool Make();
 
+  // After a failure: what has to become true before it is worth another look.
+  const Want& want() const { return want_; }
+  int64_t spent() const;  // steps
+
  private:
-  // Quotas that a task may use, best first: score, then natural name.
-  struct Pool {
-    std::vector<model::QuotaId> quotas;
-    framework::Refusals why;
-  };
   struct Cell {
-    model::CellKey key;
-    std::vector<model::NodeId> nodes;  // in physical order
-    int64_t capacity = 0;              // tasks like the chain's first that fit now
-    int64_t empty_capacity = 0;        // on empty nodes
-    int64_t size = 0;                  // on empty nodes, those that refuse the task now among them
-    int64_t bound = 0;                 // idle bound quotas inside
+    model::CellId id;
+    model::SpecId spec;
+    uint32_t rank = 0;     // physical order
+    int64_t capacity = 0;  // tasks like the chain's first that fit now
+    int64_t empty = 0;     // on empty nodes
+    int64_t size = 0;      // on empty nodes, those that refuse the task now among them
+    int64_t bound = 0;     // idle bound quotas inside
   };
+  using Choice = std::vector<const Cell*>;
+  struct Asked;  // a question with what its numbers mean
 
   bool MakeWhole(std::span<const model::TaskId> tasks);
   const Pool& PoolOf(model::TaskId task);
-  std::vector<Cell> Survey(std::span<const model::TaskId> tasks);
-  void Measure(Cell& cell, std::span<const model::TaskId> tasks);
-  bool PlaceChain(std::span<const model::TaskId> tasks);
-  bool PlaceInOneCell(std::span<const model::TaskId> tasks, std::vector<Cell*> cells);
-  bool PlaceAcrossCells(std::span<const model::TaskId> tasks, std::vector<Cell>& cells);
+  bool EnoughQuotas(std::span<const model::TaskId> tasks);
+
+  // planner.cc: cells
+  std::vector<Cell> Survey(std::span<const model::TaskId> tasks,
+                           std::span<const model::CellId> where);
+  std::vector<model::CellId> OfOneSpec(std::span<const model::TaskId> tasks,
+                                       std::span<const model::CellId> cells) const;
+  bool PlaceChain(std::span<const model::TaskId> chain, std::span<const model::TaskId> others);
+  std::vector<Choice> OneCell(std::span<const model::TaskId> chain,
+                              const std::vector<Cell>& cells) const;
+  std::vector<Choice> SeveralCells(std::span<const model::TaskId> chain,
+                                   const std::vector<Cell>& cells) const;
+  static void AddSets(int64_t n, size_t limit, Choice all, std::vector<Choice>& choices);
+  void WantRoom(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+  bool MaySpan(int64_t tasks, const std::vector<Cell>& cells, int64_t* most) const;
+
+  // planner_ask.cc: questions and answers
+  std::vector<model::NodeId> NodesOf(const Choice& choice) const;
+  bool Place(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered);
+  Asked Draw(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered);
+  void DrawKinds(Asked& asked);
+  void DrawHeld(Asked& asked);
+  void DrawIntervals(Asked& asked);
+  bool Carry(Asked& asked, const std::vector<topology::Seat>& seats);
+  bool CarryPair(Asked& asked, size_t task, model::QuotaId quota, const topology::Seat& seat,
+                 size_t before);
+
+  // planner_score.cc: without topology
   bool PlaceAnywhere(std::span<const model::TaskId> tasks);
   bool PlaceByScore(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes);
-  bool PlaceOrdered(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes);
-  bool Pass(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes, int64_t cap,
-            bool in_order);
-  bool PassOnce(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes,
-                int64_t cap, bool in_order, bool prefer_bound);
-  bool TryNode(model::TaskId task, model::NodeId node, bool bound_only);
+  bool TryHeld(model::TaskId task, std::span<const model::NodeId> nodes);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
-  model::ZoneId ZoneOf(model::NodeId node) const;
-  bool AnyBound(model::TaskId task);
-  bool EnoughQuotas(std::span<const model::TaskId> tasks);
-  model::Verdict WhyNot(model::TaskId task, model::QuotaId quota, model::NodeId node) const;
+
+  // planner_explain.cc
+  void ExplainQuotas(std::span<const model::TaskId> tasks, const Pool& pool);
   void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
+  void ExplainNodes(const Pool& pool, const std::vector<Cell>& cells);
+
+  model::ZoneId ZoneOf(model::NodeId node) const;
 
   framework::Session& session_;
   framework::JobRound& round_;
+  Capacities& capacities_;
   const model::Cluster& cluster_;
-  framework::TopologyPolicy policy_;
+  const framework::TopologyPolicy& policy_;
   std::map<std::pair<model::ClassId, std::string>, Pool> pools_;
+  Want want_;
+  int64_t budget_;  // steps that are left to this gang
 };
 
 }  // namespace sky::actions

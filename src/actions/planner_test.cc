@@ -96,7 +96,7 @@ TEST_F(TwoSwitches, RanksOfAStrictGangNeverTurnBack) {
   c.Pod("x", "gpu=7 hca=7 required=most node=n0 quota=most");
   c.Pod("y", "gpu=8 hca=8 required=whole node=n1 quota=whole");
   c.Job("ranks", 12, "gpu=1 hca=1", {0, "strict"});
-  EXPECT_THAT(c.Cycle(), BindsTasks("ranks-[0-11]", "n0,n2,n2,n2,n2,n2,n2,n3,n3,n3,n3,n3"));
+  EXPECT_THAT(c.Cycle(), BindsTasks("ranks-[0-11]", "n0,n2,n2,n2,n2,n2,n3,n3,n3,n3,n3,n3"));
 }
 
 TEST_F(TwoSwitches, AnExtraFollowsItsGangsZoneAndWaitsWhenItIsFull) {
@@ -209,6 +209,87 @@ TEST_F(TwoSwitches, ASucceededMemberCountsForItsRolesMinimum) {
   c.Finish("default/train-0");
   EXPECT_THAT(c.Cycle(), BindsTasks("train-2", "n2")) << "an extra by now";
   EXPECT_THAT(c.Cycle(), BindsNothing());
+}
+
+// --- quotas that take more than one task ---
+
+TEST_F(TwoSwitches, AGangSharesOneFreeQuotaOnOneNode) {
+  c.Quotas("q", "gpu=8 hca=8").Job("train", 4, "gpu=2 hca=2");
+  EXPECT_THAT(c.Cycle(), BindsTasks("train-[0-3]", "n0,n0,n0,n0"));
+  c.Quotas("p", "gpu=8").Job("plain", 2, "gpu=4");
+  EXPECT_THAT(c.Cycle(), BindsQuotas("p,p", "n1,n1")) << "n0 is full, and p has one node";
+}
+
+TEST_F(TwoSwitches, TheOthersOfAGangShareWhatItsChainOpened) {
+  c.Quotas("q", "gpu=8 hca=8").Quotas("c", "cpu=16");
+  c.Put(testing::MakeGroup("mixed", 6, {}));
+  c.Workers("mixed", 0, 3, "gpu=2 hca=2 role=worker").Workers("mixed", 4, 5, "cpu=1 role=launcher");
+  EXPECT_EQ(c.Cycle().size(), 6u) << c.Why("default/mixed") << c.Detail("default/mixed");
+}
+
+TEST_F(TwoSwitches, AFullBoundQuotaDoesNotHideFreeOnes) {
+  c.Quotas("big", "gpu=8 hca=8").Quotas("small[0-3]", "gpu=1 hca=1");
+  c.Pod("first", "gpu=7 hca=7 required=big");
+  c.Cycle();
+  for (int i = 1; i < 8; ++i)
+    c.Pod(fmt::format("other-{}", i), fmt::format("gpu=8 scheduler=other node=n{}", i));
+  c.Remove<api::Pod>("default/other-1");
+  c.Job("two", 2, "gpu=1 hca=1");
+  EXPECT_EQ(c.Cycle().size(), 2u) << c.Why("default/two");
+}
+
+// --- members that aren't alike ---
+
+TEST_F(TwoSwitches, MembersOfSeveralSizesFindTheirPlacesTogether) {
+  c.Quotas("chief", "gpu=8 hca=8").Quotas("w[0-7]", "gpu=1 hca=1");
+  c.Put(testing::MakeGroup("mixed", 9, {}));
+  c.Workers("mixed", 0, 0, "gpu=8 hca=8 role=chief").Workers("mixed", 1, 8, "gpu=1 hca=1");
+  EXPECT_EQ(c.Cycle().size(), 9u) << c.Why("default/mixed");
+}
+
+TEST_F(TwoSwitches, OneExtraThatFitsNowhereHoldsUpNoOther) {
+  c.Quotas("q[0-9]", "gpu=1 hca=1").Job("elastic", 1, "gpu=1 hca=1");
+  c.Cycle();
+  c.Workers("elastic", 1, 1, "gpu=1 hca=1 select=no:where").Workers("elastic", 2, 3, "gpu=1 hca=1");
+  EXPECT_EQ(c.Cycle().size(), 2u);
+}
+
+TEST(Planner, AcceleratorsOfAJobStayOnItsSpecCode) {
+  Cluster c;
+  c.Nodes("a0", "gpu=2 spec=a100").Nodes("b0", "gpu=8 spec=h100").Quotas("q[0-9]", "gpu=1");
+  c.Job("mix", 2, "gpu=1");
+  EXPECT_THAT(c.Cycle(), BindsTasks("mix-[0-1]", "a0,a0"));
+  c.Workers("mix", 2, 2, "gpu=1");
+  EXPECT_THAT(c.Cycle(), BindsNothing()) << "an extra waits rather than go to another card";
+  c.Remove<api::Pod>("default/mix-0");
+  c.Pod("stranger", "gpu=1 scheduler=other node=a0");
+  c.Workers("mix", 0, 0, "gpu=1");
+  EXPECT_THAT(c.Cycle(), BindsNothing()) << "and so does a member that comes back";
+}
+
+// --- jobs that can't run cost nothing ---
+
+TEST_F(TwoSwitches, AHopelessGangSleepsUntilRoomComes) {
+  c.Quotas("q[0-99]", "gpu=1 hca=1").Job("all", 64, "gpu=1 hca=1", {0, "zones=2"});
+  EXPECT_EQ(c.Cycle().size(), 64u);
+  c.Job("late", 4, "gpu=1 hca=1");
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+  EXPECT_EQ(c.Why("default/late"), "ZoneFull");
+  c.Cycle();
+  EXPECT_EQ(c.result().asleep.size(), 1u);
+  for (int i = 0; i < 3; ++i) c.Finish(fmt::format("default/all-{}", i));
+  c.Cycle();
+  EXPECT_EQ(c.result().asleep.size(), 1u) << "three places aren't four";
+  c.Finish("default/all-3");
+  EXPECT_EQ(c.Cycle().size(), 4u);
+}
+
+TEST_F(TwoSwitches, AGangWithoutQuotasWakesWhenThereAreEnough) {
+  c.Quotas("q[0-1]", "gpu=1 hca=1").Job("train", 3, "gpu=1 hca=1");
+  c.Cycle(), c.Cycle();
+  EXPECT_EQ(c.result().asleep.size(), 1u);
+  c.Quotas("q2", "gpu=1 hca=1");
+  EXPECT_EQ(c.Cycle().size(), 3u);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "actions/planner.h"
+#include "actions/round_tasks.h"
 
 namespace sky::actions {
 
@@ -82,6 +82,15 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
   const bool leaving = growth[missing] <= future[missing];
   return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
                          std::max(growth[missing], asked[missing]), room[missing], missing);
+}
+
+bool AsksAccelerator(const Cluster& cluster, TaskId task) {
+  const model::Resources& request = cluster.tasks()[task].facts->request;
+  for (size_t i = 0; i < request.size(); ++i)
+    if (request[model::ResourceId(i)] > 0 &&
+        cluster.names().resources.IsScalar(model::ResourceId(i)))
+      return true;
+  return false;
 }
 
 }  // namespace sky::actions

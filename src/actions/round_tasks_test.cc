@@ -3,7 +3,7 @@
 // leaving pods, strangers, and what the same plan took a moment ago.
 #include <gtest/gtest.h>
 
-#include "actions/planner.h"
+#include "actions/round_tasks.h"
 #include "api/json.h"
 #include "testing/matchers.h"
 #include "testing/open_session.h"

@@ -37,7 +37,8 @@ CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
   session.rounds.clear();
   cluster.Flush();
   for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
-  return {session.committed(), session.approved(), session.refusals(), session.conflicted()};
+  return {session.committed(), session.approved(),   session.refusals(),
+          session.asleep,      session.conflicted(), session.unfinished()};
 }
 
 model::Settings SettingsOf(const Config& config) {

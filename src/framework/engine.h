@@ -16,7 +16,9 @@ struct CycleResult {
   std::vector<cache::Round> committed;
   std::vector<uint64_t> approved;
   std::map<model::JobId, Refusals> refusals;
+  std::vector<model::JobId> asleep;  // sorted; what was last said of them still holds
   bool conflicted = false;
+  bool unfinished = false;  // the budget didn't reach every job
 };
 
 class Engine {

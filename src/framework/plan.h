@@ -34,6 +34,14 @@ struct Refusals {
     examples.try_emplace(verdict.reason, verdict);
   }
   void Add(model::Reason reason, int64_t times = 1) { Add(model::Verdict::NotNow(reason), times); }
+  // All of another's reasons, after those that are here.
+  void Add(const Refusals& others) {
+    if (main == model::Reason::kNone) main = others.main;
+    for (const auto& [reason, times] : others.counts) {
+      counts[reason] += times;
+      examples.try_emplace(reason, others.examples.at(reason));
+    }
+  }
   bool empty() const { return counts.empty(); }
   bool operator==(const Refusals&) const = default;
 };

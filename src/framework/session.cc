@@ -56,7 +56,7 @@ void Session::CompileExpressions() {
   one(quota_ready, "quotaReady"), one(quota_allocate, "quotaAllocate");
 }
 
-std::vector<JobId> Session::OrderedJobs() const {
+std::vector<JobId> Session::OrderedJobs(const std::function<bool(JobId)>& wanted) const {
   struct Keyed {
     JobId job;
     expr::OrderKey queue, key;
@@ -76,6 +76,7 @@ std::vector<JobId> Session::OrderedJobs() const {
   std::map<QueueId, expr::OrderKey> queues;
   std::vector<Keyed> jobs;
   for (const JobId id : cluster_.waiting_jobs()) {
+    if (!wanted(id)) continue;
     const model::Job& job = cluster_.jobs()[id];
     auto& queue = queues[job.queue];
     if (queue.empty() && job.queue.valid())
@@ -124,8 +125,8 @@ bool Session::JobReady(JobId job) const {
 TopologyPolicy Session::PredicateZone(JobId job) const {
   if (predicate_zone) return predicate_zone(job);
   TopologyPolicy policy;
-  for (const auto& [key, nodes] : cluster_.cells())
-    if (!key.zone.valid()) policy.cells.push_back(key);
+  for (const auto& [key, cell] : cluster_.cells().by_key())
+    if (!key.zone.valid()) policy.cells.push_back(cell);
   return policy;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One cycle's view and workbench: the lent snapshot, the time, the configuration, the plugins'
 // callbacks, and what was decided so far. A cycle is a pure function of (snapshot, config, now).
-// Used on the scheduling thread only; lives from OpenSession to CloseSession.
+// Used on the scheduling thread only.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,25 @@ namespace sky::framework {
 
 class Plugin;
 
+// How a job wants its nodes chosen; the topology plugin says.
+struct TopologyPolicy {
+  bool enabled = false;              // within zones, in the order of ranks
+  bool strict = false;               // indexes of nodes must rise with ranks
+  bool pack = false;                 // fill a node first, rather than spread evenly
+  std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty
+  // Cells in the order in which they are tried: the live siblings' own, else all; a job without
+  // topology gets the cells that hold all nodes of a spec code.
+  std::vector<model::CellId> cells;
+  model::Network network = model::Network::kIb;
+  bool with_siblings = false;    // `cells` are where live siblings are
+  int64_t without_topology = 0;  // ready nodes that are in no zone
+};
+
 // One job's round in this cycle: the statement spans hop 1, hop 2 and the gate.
 struct JobRound {
   JobRound(Session& session, model::JobId round_job) : job(round_job), statement(session) {}
   model::JobId job;
+  TopologyPolicy policy;
   Plan plan;
   Statement statement;
   size_t order = 0;       // of planning: hop 2 goes by it
@@ -38,20 +53,6 @@ struct JobRound {
 struct EventHandler {
   std::string plugin;
   std::function<void(const Operation&)> allocate, deallocate;
-};
-
-// How a job wants its nodes chosen; the topology plugin says.
-struct TopologyPolicy {
-  bool enabled = false;              // within zones, in the order of ranks
-  bool strict = false;               // indexes of nodes must rise with ranks
-  bool pack = false;                 // fill a node first, rather than spread evenly
-  std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty
-  // Cells in the order in which they are tried: the live siblings' own, else all; a job without
-  // topology gets the cells that hold all nodes of a spec code.
-  std::vector<model::CellKey> cells;
-  model::Network network = model::Network::kIb;
-  bool with_siblings = false;    // `cells` are where live siblings are
-  int64_t without_topology = 0;  // ready nodes that are in no zone
 };
 
 class Session {
@@ -96,12 +97,11 @@ class Session {
   // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all
   // nodes.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
-  // After the last registration.
-  void CompileExpressions();
+  void CompileExpressions();  // after the last registration
 
   // --- questions, answered by the expressions ---
-  // Jobs with something to place, best first: queue order, then job order, then name.
-  std::vector<model::JobId> OrderedJobs() const;
+  // Waiting jobs that are `wanted`, best first: queue order, then job order, then name.
+  std::vector<model::JobId> OrderedJobs(const std::function<bool(model::JobId)>& wanted) const;
   model::Verdict JobValid(model::JobId job) const;
   bool JobEnqueueable(model::JobId job) const;
   bool JobReady(model::JobId job) const;
@@ -119,8 +119,12 @@ class Session {
   // The bind action lets a round's bindings go. Rounds of earlier cycles count too.
   void Approve(uint64_t round) { approved_.push_back(round); }
   const std::vector<uint64_t>& approved() const { return approved_; }
-  // A gang was refused because something changed meanwhile: worth another cycle at once (F6).
+  std::vector<model::JobId> asleep;  // nobody looks at them before something changes; sorted
+  // A gang was refused because something changed: worth another cycle at once (F6).
   bool conflicted() const { return conflicted_; }
+  // The budget didn't reach every job: the next cycle goes on at once.
+  bool unfinished() const { return unfinished_; }
+  void SetUnfinished(bool unfinished) { unfinished_ = unfinished; }
 
   // Why a job waits, for conditions and diagnosis; the last word of a cycle counts.
   void Refuse(model::JobId job, Refusals why) { refusals_.insert_or_assign(job, std::move(why)); }
@@ -139,7 +143,7 @@ class Session {
   Kept& kept_;
   std::vector<cache::Round> committed_;
   std::vector<uint64_t> approved_;
-  bool conflicted_ = false;
+  bool conflicted_ = false, unfinished_ = false;
   std::map<model::JobId, Refusals> refusals_;
 };
 

@@ -45,7 +45,8 @@ class HollowNode : public ::testing::Test {
   }
   bool There(const std::string& pod) { return c.client->Get(kPods + "/" + pod).status == 200; }
   std::string Ready() {
-    for (const Json& condition : c.Get(kNodes + "/n1")["status"]["conditions"])
+    const Json node = c.Get(kNodes + "/n1");
+    for (const Json& condition : node["status"]["conditions"])
       if (TextAt(condition, {"type"}) == "Ready") return TextAt(condition, {"status"});
     return "";
   }

@@ -35,6 +35,15 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
     return Owner{true, job.object->metadata.namespace_, job.object->metadata.name,
                  job.object->metadata.uid, job.object->status.conditions};
   };
+  // What was said of them holds.
+  for (const model::JobId id : result.asleep) {
+    const model::Job& job = cluster.jobs()[id];
+    if (job.object || job.single)
+      seen.insert(job.name);
+    else
+      for (const model::TaskId task : job.ranked)
+        seen.insert("pod " + cluster.tasks()[task].facts->meta().Key());
+  }
   for (const auto& [id, why] : result.refusals) {
     if (!cluster.jobs().Live(id)) continue;
     const model::Job& job = cluster.jobs()[id];
@@ -70,6 +79,9 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
           fmt::format("NotEnoughPods: {}", diagnose::Numbers(lacks, names_)));
     }
   }
+  // What couldn't be written, for want of leadership, is tried again.
+  for (auto& [key, report] : reports_)
+    if (seen.contains(key) && !report.written && !report.due) WriteSoon(key, report);
   // Whoever is gone needs no word any more.
   std::erase_if(reports_, [&](const auto& item) {
     return !seen.contains(item.first) && !cluster.jobs().Find(item.first).valid();
@@ -112,6 +124,10 @@ void Reporter::Say(const std::string& key, Owner owner, std::string reason, std:
   report.message = std::move(message);
   report.written = AlreadySays(report);
   if (report.written || report.due) return;
+  WriteSoon(key, report);
+}
+
+void Reporter::WriteSoon(const std::string& key, Report& report) {
   report.due = true;
   // A gang that starts at once was never waiting: only what stands is said.
   loop_.RunAfter(report.reason.empty() ? Duration::zero() : Duration(kStands),

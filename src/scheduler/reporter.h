@@ -48,6 +48,7 @@ class Reporter {
   void NoteWhole(const model::Cluster& cluster, const std::set<std::string>& seen,
                  std::set<std::string>& placed);
   void Say(const std::string& key, Owner owner, std::string reason, std::string message);
+  void WriteSoon(const std::string& key, Report& report);
   void Write(const std::string& key);
   bool StillSays(const std::string& key, const model::Job& job) const;
   bool AlreadySays(const Report& report) const;

@@ -173,7 +173,9 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   if (after_cycle) after_cycle(result);
   SetLogCycle(0);
   const auto& config = engine_->config();
-  ScheduleCycle(again_ || result.conflicted ? config.batch_delay : config.period);
+  ScheduleCycle(result.unfinished             ? Duration::zero()
+                : again_ || result.conflicted ? config.batch_delay
+                                              : config.period);
 }
 
 void Scheduler::ReadStaleGroups() {

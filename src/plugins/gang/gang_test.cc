@@ -180,7 +180,8 @@ TEST_F(GangTest, DamagedGangsComeFirstThenNewOnesThenExtras) {
   c.Workers("damaged", 2, 2, "gpu=1").Workers("whole", 2, 2, "gpu=1").Job("another", 1, "gpu=1");
   OpenSession open(c, std::make_unique<Gang>());
   std::vector<std::string> names;
-  for (const model::JobId job : open->OrderedJobs()) names.push_back(open.rows().jobs()[job].name);
+  for (const model::JobId job : open->OrderedJobs([](model::JobId) { return true; }))
+    names.push_back(open.rows().jobs()[job].name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"default/damaged", "default/another", "default/whole"}));
 }

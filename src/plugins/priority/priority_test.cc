@@ -29,7 +29,8 @@ void SetQueuePriority(Cluster& c, const std::string& name, int32_t priority) {
 std::vector<std::string> Ordered(Cluster& c) {
   OpenSession open(c, std::make_unique<Priority>());
   std::vector<std::string> names;
-  for (const model::JobId job : open->OrderedJobs()) names.push_back(open.rows().jobs()[job].name);
+  for (const model::JobId job : open->OrderedJobs([](model::JobId) { return true; }))
+    names.push_back(open.rows().jobs()[job].name);
   return names;
 }
 using Order = std::vector<std::string>;

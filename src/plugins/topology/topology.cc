@@ -40,7 +40,7 @@ void SiblingCells(const Cluster& cluster, const model::Job& job, Network network
     const NodeId node = task.bound() ? task.node : task.claim.node;
     if (!node.valid() || (job.needs_rdma && !task.facts->needs_rdma)) continue;
     const model::Node& row = cluster.nodes()[node];
-    if (row.zone(network).valid()) cells.insert({row.zone(network), row.spec});
+    if (row.zone(network).valid()) cells.insert({network, row.zone(network), row.spec});
   }
 }
 
@@ -55,26 +55,23 @@ TopologyPolicy PolicyOf(const Cluster& cluster, JobId id) {
   std::set<CellKey> siblings;
   if (policy.enabled) SiblingCells(cluster, job, policy.network, siblings);
   policy.with_siblings = !siblings.empty();
-  bool any_zone = false;
-  for (const auto& [key, nodes] : cluster.cells()) {
-    // By either network: a node without IB shares its RoCE zone with some whose IB is another's.
-    const bool zoned = key.zone.valid() && std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) {
-                         return cluster.nodes()[n].zone(policy.network) == key.zone;
-                       });
-    any_zone = any_zone || zoned;
-    if (policy.enabled && zoned && (siblings.empty() || siblings.contains(key)))
-      policy.cells.push_back(key);
-    if (policy.enabled && !key.zone.valid())
-      for (const NodeId node : nodes)
-        policy.without_topology += cluster.nodes()[node].zone(policy.network).valid() ? 0 : 1;
+  std::vector<model::CellId> everywhere;
+  int64_t nodes = 0, zoned = 0;
+  for (const auto& [key, cell] : cluster.cells().by_key()) {
+    const auto size = static_cast<int64_t>(cluster.cells()[cell].nodes.size());
+    if (!key.zone.valid()) {
+      everywhere.push_back(cell);
+      nodes += size;
+    } else if (key.network == policy.network) {
+      zoned += size;
+      if (siblings.empty() || siblings.contains(key)) policy.cells.push_back(cell);
+    }
   }
   // No discovery anywhere: physical order is all there is to go by.
-  if (!policy.enabled || !any_zone) {
-    policy.cells.clear();
-    policy.without_topology = 0;
-    for (const auto& [key, nodes] : cluster.cells())
-      if (!key.zone.valid()) policy.cells.push_back(key);
-  }
+  if (!policy.enabled || zoned == 0)
+    policy.cells = std::move(everywhere);
+  else
+    policy.without_topology = nodes - zoned;
   return policy;
 }
 
@@ -106,7 +103,7 @@ std::optional<int64_t> SiblingScore(const Cluster& cluster, JobId id, NodeId nod
   std::set<CellKey> siblings;
   SiblingCells(cluster, cluster.jobs()[id], network, siblings);
   const model::Node& row = cluster.nodes()[node];
-  return siblings.contains({row.zone(network), row.spec}) ? 100 : 0;
+  return siblings.contains({network, row.zone(network), row.spec}) ? 100 : 0;
 }
 
 JobId JobOf(const Cluster& cluster, model::QuotaId quota) {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actions/capacity.h"
+
+#include <algorithm>
+
+#include "actions/round_tasks.h"
+#include "base/natural.h"
+
+namespace sky::actions {
+
+using framework::Refusals;
+using framework::Session;
+using model::CellId;
+using model::CellKey;
+using model::Cluster;
+using model::NodeId;
+using model::Resources;
+using model::Verdict;
+
+namespace {
+
+constexpr int64_t kMany = 1'000'000;
+// Classes come and go with the jobs that have them; beyond this the memory starts anew.
+constexpr size_t kSubjects = 4096;
+
+}  // namespace
+
+size_t Capacities::Subject(const Session& session, const Pool& pool) {
+  Key key{session.cluster().tasks()[pool.task].facts->task_class, {}};
+  for (const FreeShelf& shelf : pool.shelves) key.second.push_back(shelf.quota_class);
+  if (subjects_.size() >= kSubjects && !subjects_.contains(key)) {
+    subjects_.clear();
+    memos_.clear();
+  }
+  const auto [at, added] = subjects_.try_emplace(std::move(key), memos_.size());
+  if (added) memos_.emplace_back();
+  return at->second;
+}
+
+const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool, size_t subject,
+                                        CellId id) {
+  const Cluster& cluster = session.cluster();
+  const model::ResourceNames& names = cluster.names().resources;
+  const model::Cell& cell = cluster.cells()[id];
+  std::vector<Count>& counts = memos_[subject].counts;
+  if (id.index() >= counts.size()) counts.resize(cluster.cells().size());
+  Count& count = counts[id.index()];
+  ++steps_;
+  if (count.at == cell.changed) return count;
+  count = Count{cell.changed, 0, 0, 0};
+  const Resources& request = cluster.tasks()[pool.task].facts->request;
+  std::vector<Resources> charges;
+  for (const FreeShelf& shelf : pool.shelves)
+    charges.push_back(Resources::Max(cluster.quotas()[shelf.sample].request, request));
+  for (const NodeId node_id : cell.nodes) {
+    const model::Node& node = cluster.nodes()[node_id];
+    steps_ += 3;
+    const bool stands = session.task_to_node.Feasible(pool.task, node_id).fit();
+    int64_t now = 0, empty = 0;
+    for (size_t i = 0; i < pool.shelves.size(); ++i) {
+      const FreeShelf& shelf = pool.shelves[i];
+      const int64_t all = model::TimesFit(charges[i], node.allocatable, names, kMany);
+      empty = std::max(empty, all * shelf.tasks_each);
+      if (!stands || all == 0 || !session.quota_to_node.Feasible(shelf.sample, node_id).fit())
+        continue;
+      const int64_t fit = std::min(
+          model::TimesFit(charges[i], node.Room(), names, kMany),
+          model::TimesFit(cluster.quotas()[shelf.sample].request, node.QuotaIdle(), names, kMany));
+      now = std::max(now, fit * shelf.tasks_each);
+    }
+    count.now += std::min(now, kMany);
+    count.size += std::min(empty, kMany);
+    if (stands) count.empty += std::min(empty, kMany);
+  }
+  return count;
+}
+
+const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t subject,
+                                CellId id) {
+  const Cluster& cluster = session.cluster();
+  const model::Cell& cell = cluster.cells()[id];
+  std::vector<Told>& told = memos_[subject].told;
+  if (id.index() >= told.size()) told.resize(cluster.cells().size());
+  Told& one = told[id.index()];
+  ++steps_;
+  if (one.at == cell.changed) return one.why;
+  one = Told{cell.changed, {}};
+  for (const NodeId node : cell.nodes) {
+    steps_ += 3;
+    Verdict verdict = session.task_to_node.Feasible(pool.task, node);
+    if (verdict.fit() && !pool.shelves.empty()) {
+      const model::QuotaId quota = pool.shelves.front().sample;
+      verdict = session.quota_to_node.Feasible(quota, node);
+      if (verdict.fit()) verdict = FitsRoom(cluster, pool.task, quota, node);
+    }
+    one.why.Add(verdict);
+  }
+  return one.why;
+}
+
+const std::vector<uint32_t>& Capacities::Ranks(const Cluster& cluster) {
+  if (ranked_at_ == cluster.cells().rearranged() && !ranks_.empty()) return ranks_;
+  ranked_at_ = cluster.cells().rearranged();
+  struct Ranked {
+    int64_t index;
+    std::string_view zone, spec;
+    CellKey key;
+    CellId id;
+  };
+  std::vector<Ranked> cells;
+  for (const auto& [key, id] : cluster.cells().by_key())
+    cells.push_back({cluster.nodes()[cluster.cells()[id].nodes.front()].index,
+                     key.zone.valid() ? cluster.names().zones.Name(key.zone) : "",
+                     key.spec.valid() ? cluster.names().specs.Name(key.spec) : "", key, id});
+  std::sort(cells.begin(), cells.end(), [](const Ranked& a, const Ranked& b) {
+    if (a.index != b.index) return a.index < b.index;
+    if (a.zone != b.zone) return NaturalLess{}(a.zone, b.zone);
+    if (a.spec != b.spec) return NaturalLess{}(a.spec, b.spec);
+    return a.key.network < b.key.network;
+  });
+  ranks_.assign(cluster.cells().size(), 0);
+  for (size_t i = 0; i < cells.size(); ++i) ranks_[cells[i].id.index()] = static_cast<uint32_t>(i);
+  return ranks_;
+}
+
+}  // namespace sky::actions

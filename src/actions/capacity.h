@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many tasks of a class each cell could take, remembered until something in the cell changes:
+// what makes a gang's look at 600 zones cost 600 lookups. Numbers are upper bounds: sharper than
+// none, and never too small, so a cell that is passed over couldn't have held the gang. Lives as
+// long as the action that plans; used on the scheduling thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "actions/pool.h"
+#include "framework/session.h"
+
+namespace sky::actions {
+
+class Capacities {
+ public:
+  struct Count {
+    uint64_t at = 0;    // the cell's last change
+    int64_t now = 0;    // tasks through free quotas
+    int64_t empty = 0;  // if nothing ran there
+    int64_t size = 0;   // the same, on nodes that refuse the task now too
+  };
+
+  // Tasks of one class through quotas of these shelves; see Of.
+  size_t Subject(const framework::Session& session, const Pool& pool);
+  // The count of a cell, brought up to date when the cell changed.
+  const Count& Of(const framework::Session& session, const Pool& pool, size_t subject,
+                  model::CellId cell);
+  // What each node of the cell says to a task through a quota of the first shelf.
+  const framework::Refusals& Why(const framework::Session& session, const Pool& pool,
+                                 size_t subject, model::CellId cell);
+
+  // Physical order of cells, by id: equal for nobody.
+  const std::vector<uint32_t>& Ranks(const model::Cluster& cluster);
+
+  // Pairs asked so far: what a cycle's budget is counted in.
+  int64_t steps() const { return steps_; }
+
+ private:
+  struct Told {
+    uint64_t at = 0;
+    framework::Refusals why;
+  };
+  struct Memo {
+    std::vector<Count> counts;  // by cell
+    std::vector<Told> told;     // by cell
+  };
+  using Key = std::pair<model::ClassId, std::vector<model::ClassId>>;
+
+  std::map<Key, size_t> subjects_;
+  std::vector<Memo> memos_;
+  std::vector<uint32_t> ranks_;
+  uint64_t ranked_at_ = 0;
+  int64_t steps_ = 0;
+};
+
+}  // namespace sky::actions

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actions/naps.h"
+
+#include <algorithm>
+
+namespace sky::actions {
+
+using framework::Session;
+using model::Cluster;
+using model::JobId;
+
+namespace {
+
+uint64_t Grown(const Cluster& cluster) {
+  return std::max(cluster.cells().grown(), cluster.shelves().grown());
+}
+
+}  // namespace
+
+void Naps::Sleep(const Session& session, JobId job, Want want, std::optional<WallTime> until) {
+  const Cluster& cluster = session.cluster();
+  const WallTime longest = session.now() + kLongest;
+  naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(), Grown(cluster),
+                        until ? std::min(*until, longest) : longest, std::move(want)};
+}
+
+bool Naps::Asleep(const Session& session, Capacities& capacities, JobId job) {
+  const auto at = naps_.find(job.index());
+  if (at == naps_.end()) return false;
+  Nap& nap = at->second;
+  const Cluster& cluster = session.cluster();
+  bool asleep = session.now() < nap.until && nap.job == cluster.jobs()[job].tick &&
+                nap.queues == cluster.queues_changed();
+  if (const uint64_t grown = Grown(cluster);
+      asleep && nap.seen != grown && nap.want.what != Want::What::kItself) {
+    asleep = StillHopeless(session, capacities, job, nap.want);
+    nap.seen = grown;
+  }
+  if (!asleep) naps_.erase(at);
+  return asleep;
+}
+
+bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId job, Want& want) {
+  const Cluster& cluster = session.cluster();
+  switch (want.what) {
+    case Want::What::kItself:
+      return true;
+    case Want::What::kAnything:
+      return false;
+    case Want::What::kQuotas:
+      return QuotasOf(session, cluster.jobs()[job].queue) < want.tasks;
+    case Want::What::kRoom:
+      break;
+  }
+  // Its classes may have new quotas, or some on nodes: then it is worth a whole look.
+  for (FreeShelf& shelf : want.pool.shelves) {
+    const auto first = TakeFrom(cluster, shelf, 1);
+    if (first.empty()) return false;
+    shelf.sample = first[0];
+  }
+  if (!cluster.tasks().Live(want.pool.task)) return false;
+  const auto [known, added] = best_.try_emplace({want.subject, want.network, want.zoned});
+  auto& [largest, sum] = known->second;
+  if (added)
+    for (const auto& [key, cell] : cluster.cells().by_key()) {
+      if (key.zone.valid() != want.zoned || (want.zoned && key.network != want.network)) continue;
+      const int64_t room = capacities.Of(session, want.pool, want.subject, cell).now;
+      largest = std::max(largest, room);
+      sum += room;
+    }
+  return (want.one_cell ? largest : sum) < want.tasks;
+}
+
+int64_t Naps::QuotasOf(const Session& session, model::QueueId queue) {
+  const auto [at, added] = quotas_.try_emplace(queue.index(), 0);
+  if (!added) return at->second;
+  for (const auto& [quota_class, count] : session.cluster().queues()[queue].classes)
+    if (const model::Shelf* shelf = session.cluster().shelves().Find(quota_class))
+      at->second += static_cast<int64_t>(shelf->free.size() + shelf->held.size());
+  return at->second;
+}
+
+}  // namespace sky::actions

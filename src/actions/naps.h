@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that can't run, asleep until what they wait for may have come (rule 3 of fairness): a change
+// of their own row or of a queue, more quotas, enough room. A nap is a hint: losing it costs
+// time, never truth, and none is longer than 30 s. Lives as long as the action that plans; used on
+// the scheduling thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "actions/capacity.h"
+#include "framework/session.h"
+
+namespace sky::actions {
+
+// What a job that found no place waits for.
+struct Want {
+  enum class What : uint8_t {
+    kItself,    // its own row or a queue must change
+    kQuotas,    // so many quotas with something to give
+    kRoom,      // so much room for its class, in one cell or in all together
+    kAnything,  // more of anything
+  };
+  What what = What::kAnything;
+  int64_t tasks = 0;
+  bool one_cell = false;
+  Pool pool = {};      // kRoom: of the class
+  size_t subject = 0;  // kRoom: in the capacities
+  model::Network network = model::Network::kRoce;
+  bool zoned = false;
+};
+
+class Naps {
+ public:
+  static constexpr Duration kLongest = std::chrono::seconds(30);
+
+  // Once a cycle, before any question.
+  void Begin() { best_.clear(), quotas_.clear(); }
+  bool Asleep(const framework::Session& session, Capacities& capacities, model::JobId job);
+  // `until`: an earlier end than the longest.
+  void Sleep(const framework::Session& session, model::JobId job, Want want,
+             std::optional<WallTime> until = {});
+
+ private:
+  struct Nap {
+    uint64_t job = 0, queues = 0;  // ticks of its row, and of what any queue says
+    uint64_t seen = 0;             // the tick up to which growth was looked at
+    WallTime until{};
+    Want want;
+  };
+  bool StillHopeless(const framework::Session& session, Capacities& capacities, model::JobId job,
+                     Want& want);
+  int64_t QuotasOf(const framework::Session& session, model::QueueId queue);
+
+  std::unordered_map<size_t, Nap> naps_;  // by job
+  // Of this cycle: the largest cell's and all cells' room for a class; quotas by queue.
+  std::map<std::tuple<size_t, model::Network, bool>, std::pair<int64_t, int64_t>> best_;
+  std::unordered_map<size_t, int64_t> quotas_;
+};
+
+}  // namespace sky::actions

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// A question for the search drawn from the session, and its answer carried out pair by pair. A
+// callback that refuses what the search found teaches the question, which is asked again.
+#include <algorithm>
+#include <unordered_map>
+
+#include "actions/planner.h"
+#include "actions/round_tasks.h"
+#include "base/natural.h"
+
+namespace sky::actions {
+
+using model::NodeId;
+using model::QuotaId;
+using model::TaskId;
+
+namespace {
+
+// Answers that callbacks refused, after which a set of nodes is given up for this cycle.
+constexpr int kRepairs = 8;
+
+// More is bound there than it offers of something that the task asks for: it takes nothing new.
+bool Overbound(const model::Node& node, const model::Resources& request) {
+  for (size_t i = 0; i < request.size(); ++i)
+    if (const model::ResourceId name(i);
+        request[name] > 0 && node.committed[name] > node.allocatable[name])
+      return true;
+  return false;
+}
+
+}  // namespace
+
+struct Planner::Asked {
+  topology::Question question;
+  std::vector<TaskId> tasks;
+  std::vector<NodeId> nodes;                   // by spot
+  std::unordered_map<size_t, size_t> spot_of;  // by node
+  std::vector<const Pool*> kinds;
+  std::vector<FreeShelf> shelves;
+  std::vector<QuotaId> held;
+};
+
+std::vector<NodeId> Planner::NodesOf(const Choice& choice) const {
+  std::vector<NodeId> nodes;
+  for (const Cell* cell : choice) {
+    const std::vector<NodeId>& inside = cluster_.cells()[cell->id].nodes;
+    nodes.insert(nodes.end(), inside.begin(), inside.end());
+  }
+  // Ranks go cell by cell; those of a strict gang by index alone.
+  if (policy_.strict && choice.size() > 1)
+    std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+      const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
+      return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
+    });
+  return nodes;
+}
+
+bool Planner::Place(std::span<const TaskId> tasks, std::vector<NodeId> nodes, bool ordered) {
+  const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
+  Asked asked = Draw(tasks, std::move(nodes), ordered);
+  // Without an order of ranks it would be the same question again.
+  if (!ordered && asked.question.chain == 0 && !policy_.pack) ordered = true;
+  for (int repair = 0; repair <= kRepairs && budget_ > 0; ++repair) {
+    const topology::Answer answer =
+        topology::FindPlaces(asked.question, cluster_.names().resources, budget_);
+    budget_ -= answer.steps + 1;
+    if (!answer.found()) return false;
+    if (Carry(asked, answer.seats)) return true;
+    round_.statement.RollBackTo(start);
+    round_.plan.tasks.resize(planned);
+  }
+  return false;
+}
+
+Planner::Asked Planner::Draw(std::span<const TaskId> tasks, std::vector<NodeId> nodes,
+                             bool ordered) {
+  Asked asked;
+  asked.nodes = std::move(nodes);
+  asked.question.fill = policy_.pack ? topology::Fill::kPack : topology::Fill::kSpread;
+  asked.question.spots.reserve(asked.nodes.size());
+  for (const NodeId id : asked.nodes) {
+    const model::Node& node = cluster_.nodes()[id];
+    asked.spot_of[id.index()] = asked.question.spots.size();
+    asked.question.spots.push_back({node.Room(), node.QuotaIdle(), 0});
+  }
+  // Those without a usable rank, or with another's, have no order (F40).
+  std::vector<TaskId> loose;
+  const model::PodFacts* last = nullptr;
+  for (const TaskId task : tasks) {
+    const model::PodFacts& facts = *cluster_.tasks()[task].facts;
+    const bool usable =
+        ordered && facts.index &&
+        !(last != nullptr && last->role == facts.role && last->index == facts.index);
+    (usable ? asked.tasks : loose).push_back(task);
+    last = &facts;
+  }
+  asked.question.chain = asked.tasks.size();
+  asked.tasks.insert(asked.tasks.end(), loose.begin(), loose.end());
+  DrawKinds(asked);
+  DrawHeld(asked);
+  if (policy_.enabled) DrawIntervals(asked);
+  return asked;
+}
+
+void Planner::DrawKinds(Asked& asked) {
+  topology::Question& question = asked.question;
+  std::map<const Pool*, size_t> kind_of;
+  std::map<std::pair<model::ClassId, QuotaId>, size_t> shelf_of;
+  for (const TaskId task : asked.tasks) {
+    const Pool& pool = PoolOf(task);
+    const auto [at, added] = kind_of.try_emplace(&pool, question.kinds.size());
+    question.tasks.push_back({at->second, 0, INT64_MAX});
+    if (!added) continue;
+    asked.kinds.push_back(&pool);
+    topology::Kind kind;
+    kind.request = cluster_.tasks()[task].facts->request;
+    for (const NodeId node : asked.nodes)
+      kind.admits.push_back(session_.task_to_node.Feasible(task, node).fit() &&
+                            !Overbound(cluster_.nodes()[node], kind.request));
+    for (const FreeShelf& shelf : pool.shelves) {
+      const auto [known, fresh] =
+          shelf_of.try_emplace({shelf.demanded ? model::ClassId{} : shelf.quota_class,
+                                shelf.demanded ? shelf.sample : QuotaId{}},
+                               question.shelves.size());
+      kind.shelves.push_back(known->second);
+      if (!fresh) continue;
+      asked.shelves.push_back(shelf);
+      // As many as there are now: the round itself may have taken some.
+      topology::Shelf drawn{
+          ShareOf(cluster_.quotas()[shelf.sample]),
+          static_cast<int64_t>(TakeFrom(cluster_, shelf, asked.tasks.size()).size()),
+          {}};
+      for (const NodeId node : asked.nodes)
+        drawn.admits.push_back(session_.quota_to_node.Feasible(shelf.sample, node).fit());
+      question.shelves.push_back(std::move(drawn));
+    }
+    question.kinds.push_back(std::move(kind));
+  }
+  budget_ -= static_cast<int64_t>(asked.nodes.size() * (1 + question.shelves.size()));
+}
+
+void Planner::DrawHeld(Asked& asked) {
+  std::map<QuotaId, size_t> known;
+  for (size_t k = 0; k < asked.kinds.size(); ++k)
+    for (const HeldQuota& held : asked.kinds[k]->held) {
+      const model::Quota& quota = cluster_.quotas()[held.quota];
+      const NodeId node = quota.node.valid() ? quota.node : quota.planned;
+      const auto spot = asked.spot_of.find(node.index());
+      if (spot == asked.spot_of.end()) continue;
+      const auto [at, added] = known.try_emplace(held.quota, asked.held.size());
+      if (added) {
+        asked.held.push_back(held.quota);
+        asked.question.held.push_back({ShareOf(quota), spot->second, quota.task_sum});
+      }
+      std::vector<bool>& may = asked.question.kinds[k].held;
+      may.resize(std::max(may.size(), at->second + 1), false);
+      may[at->second] = true;
+    }
+  for (topology::Kind& kind : asked.question.kinds) kind.held.resize(asked.held.size(), false);
+}
+
+// Placed members fix the intervals of the others. One whose node isn't among the candidates still
+// does in a strict gang: by its node's index.
+void Planner::DrawIntervals(Asked& asked) {
+  const model::Job& job = cluster_.jobs()[round_.job];
+  topology::Question& question = asked.question;
+  const auto before = [&](NodeId a, NodeId b) {
+    const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
+    return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
+  };
+  struct Fixed {
+    int64_t from, to;  // ranks above stand at or after `from`, ranks below at or before `to`
+  };
+  const auto fixed = [&](NodeId node) -> std::optional<Fixed> {
+    if (const auto spot = asked.spot_of.find(node.index()); spot != asked.spot_of.end()) {
+      const auto at = static_cast<int64_t>(spot->second);
+      return Fixed{at, at};
+    }
+    if (!policy_.strict) return std::nullopt;
+    const auto at = std::lower_bound(asked.nodes.begin(), asked.nodes.end(), node, before) -
+                    asked.nodes.begin();
+    return Fixed{at, at - 1};
+  };
+  std::unordered_map<size_t, size_t> position;  // in the question, by task
+  for (size_t i = 0; i < question.chain; ++i) position[asked.tasks[i].index()] = i;
+  std::vector<size_t> open;  // of the chain, since the last placed member
+  int64_t lowest = 0;
+  for (const TaskId id : job.ranked) {
+    const model::Task& task = cluster_.tasks()[id];
+    if (const auto at = position.find(id.index()); at != position.end()) {
+      question.tasks[at->second].lowest = lowest;
+      open.push_back(at->second);
+      continue;
+    }
+    const NodeId node = task.bound() ? task.node : task.claim.node;
+    if (!node.valid() || (job.needs_rdma && !task.facts->needs_rdma)) continue;
+    if (const auto spot = asked.spot_of.find(node.index()); spot != asked.spot_of.end())
+      ++question.spots[spot->second].members;
+    const auto where = task.facts->index ? fixed(node) : std::nullopt;
+    if (!where) continue;
+    lowest = std::max(lowest, where->from);
+    for (const size_t waiting : open) question.tasks[waiting].highest = where->to;
+    open.clear();
+  }
+}
+
+bool Planner::Carry(Asked& asked, const std::vector<topology::Seat>& seats) {
+  std::vector<size_t> opened(asked.shelves.size(), 0);
+  std::map<size_t, size_t> number;  // of an opened quota in its shelf, in the order of ranks
+  for (const topology::Seat& seat : seats)
+    if (!seat.held && number.try_emplace(seat.opened, opened[seat.quota]).second)
+      ++opened[seat.quota];
+  std::vector<std::vector<QuotaId>> taken;
+  for (size_t s = 0; s < asked.shelves.size(); ++s)
+    taken.push_back(TakeFrom(cluster_, asked.shelves[s], opened[s]));
+  std::map<std::pair<size_t, size_t>, size_t> carried;  // of a kind on a spot
+  for (size_t i = 0; i < seats.size(); ++i) {
+    const topology::Seat& seat = seats[i];
+    const QuotaId quota =
+        seat.held ? asked.held[seat.quota] : taken[seat.quota][number.at(seat.opened)];
+    size_t& before = carried[{asked.question.tasks[i].kind, seat.spot}];
+    if (!CarryPair(asked, i, quota, seat, before)) return false;
+    ++before;
+  }
+  return true;
+}
+
+// Each pair once more, by the law. A refusal is remembered in the question.
+bool Planner::CarryPair(Asked& asked, size_t index, QuotaId quota, const topology::Seat& seat,
+                        size_t before) {
+  topology::Kind& kind = asked.question.kinds[asked.question.tasks[index].kind];
+  const TaskId task = asked.tasks[index];
+  const NodeId node = asked.nodes[seat.spot];
+  const model::Quota& row = cluster_.quotas()[quota];
+  budget_ -= 10;
+  if (!session_.task_to_node.Feasible(task, node).fit()) {
+    // The first of its kind may stand there, so its like is in the way: that holds anywhere.
+    const auto already = static_cast<int64_t>(before);
+    if (before > 0 && already < kind.per_spot)
+      kind.per_spot = already;
+    else
+      kind.admits[seat.spot] = false;
+    return false;
+  }
+  const bool on_node = row.node.valid() || row.planned.valid();
+  if (!session_.task_to_quota.Feasible(task, quota).fit() ||
+      (!on_node && !session_.quota_to_node.Feasible(quota, node).fit())) {
+    if (seat.held)
+      kind.held[seat.quota] = false;
+    else
+      asked.question.shelves[seat.quota].admits[seat.spot] = false;
+    return false;
+  }
+  if (!FitsRoom(cluster_, task, quota, node).fit()) {
+    kind.admits[seat.spot] = false;
+    return false;
+  }
+  round_.statement.AllocateTaskToQuota(task, quota, node);
+  round_.plan.tasks.push_back(
+      {task, quota, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
+  return true;
+}
+
+}  // namespace sky::actions

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a round has no place: the numbers of the best zone, and what each node and quota says.
+#include <algorithm>
+
+#include "actions/planner.h"
+#include "actions/round_tasks.h"
+
+namespace sky::actions {
+
+using framework::Refusals;
+using model::NodeId;
+using model::Reason;
+using model::TaskId;
+using model::Verdict;
+
+void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
+  Refusals& why = round_.plan.why;
+  const model::Job& job = cluster_.jobs()[round_.job];
+  const model::PodFacts& facts = *cluster_.tasks()[pool.task].facts;
+  why = pool.why;
+  if (why.empty())
+    why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
+  // A demanded quota says by its numbers, or by its absence, why it doesn't take the pod.
+  if (facts.required_quota.empty())
+    why.detail = fmt::format("queue {} has no quota for {}", job.queue_name, facts.meta().name);
+  else if (pool.why.main == Reason::kQuotaNotFound)
+    why.detail = fmt::format("quota {} doesn't exist", facts.required_quota);
+  else if (pool.why.main == Reason::kQuotaQueueMismatch)
+    why.detail =
+        fmt::format("quota {} is not for jobs of queue {}", facts.required_quota, job.queue_name);
+}
+
+void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
+  const auto n = static_cast<int64_t>(tasks.size());
+  Refusals& why = round_.plan.why;
+  const Pool& pool = PoolOf(tasks.front());
+  // Quotas that are all on nodes already: those nodes say why.
+  if (pool.shelves.empty()) ExplainNodes(pool, cells);
+  if (!why.empty()) return;
+  const bool zoned = !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
+  const Cell* best = nullptr;
+  int64_t size = 0, room = 0;
+  for (const Cell& cell : cells) {
+    if (best == nullptr || cell.capacity > best->capacity ||
+        (cell.capacity == best->capacity && cell.rank < best->rank))
+      best = &cell;
+    size += cell.size;
+    room += cell.capacity;
+  }
+  const bool full = zoned && (best->capacity < n || policy_.strict);
+  if (best == nullptr) {
+    why.Add(Reason::kNoTopology, std::max<int64_t>(policy_.without_topology, 1));
+  } else if (size < n && pool.held.empty()) {
+    why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
+  } else if (full) {
+    const bool could =
+        std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.size >= n; });
+    const bool order = policy_.strict && best->capacity >= n;
+    why.Add(Verdict::NotNow(order   ? Reason::kNodeOrderNotMonotone
+                            : could ? Reason::kZoneFull
+                                    : Reason::kNoZoneFits,
+                            n, best->capacity));
+  }
+  if (full) {
+    std::string zone(cluster_.names().zones.Name(cluster_.cells()[best->id].key.zone));
+    std::replace(zone.begin(), zone.end(), '\0', ',');
+    why.detail = fmt::format("{} has room for {} of {}", zone, best->capacity, n);
+  }
+  if (policy_.without_topology > 0 && why.main != Reason::kNoTopology)
+    why.Add(Reason::kNoTopology, policy_.without_topology);
+  if (!pool.shelves.empty()) ExplainNodes(pool, cells);
+  if (!why.empty()) return;
+  why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, room));
+}
+
+// What the nodes say to a free quota; without one, what those say where its bound quotas are.
+void Planner::ExplainNodes(const Pool& pool, const std::vector<Cell>& cells) {
+  Refusals& why = round_.plan.why;
+  const int64_t before = capacities_.steps();
+  if (!pool.shelves.empty()) {
+    const size_t subject = capacities_.Subject(session_, pool);
+    for (const Cell& cell : cells) why.Add(capacities_.Why(session_, pool, subject, cell.id));
+  } else {
+    for (const HeldQuota& held : pool.held)
+      if (const NodeId node = cluster_.quotas()[held.quota].node; node.valid()) {
+        if (!cluster_.nodes()[node].exists())
+          why.detail = fmt::format("quota {} is bound to node {}, which doesn't exist",
+                                   cluster_.quotas()[held.quota].name, cluster_.nodes()[node].name);
+        Verdict verdict = session_.task_to_node.Feasible(pool.task, node);
+        if (verdict.fit()) verdict = FitsRoom(cluster_, pool.task, held.quota, node);
+        why.Add(verdict);
+      }
+  }
+  budget_ -= capacities_.steps() - before;
+}
+
+}  // namespace sky::actions

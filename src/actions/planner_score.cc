@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks that don't care for zones: each to its best node by score, bound quotas before free ones.
+// Accelerators of one job stay on one spec code.
+#include <algorithm>
+#include <queue>
+
+#include "actions/planner.h"
+#include "actions/round_tasks.h"
+
+namespace sky::actions {
+
+using model::NodeId;
+using model::QuotaId;
+using model::TaskId;
+
+namespace {
+
+// The nodes that a free quota's class may go to with one class of tasks, best first. Scores are of
+// one node each; whoever takes a node asks anew for that one.
+class BestNodes {
+ public:
+  BestNodes(const framework::Session& session, TaskId task, QuotaId quota,
+            std::span<const NodeId> nodes)
+      : session_(session), nodes_(nodes) {
+    std::vector<NodeId> feasible;
+    std::vector<size_t> at;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (Feasible(task, quota, i)) feasible.push_back(nodes[i]), at.push_back(i);
+    const std::vector<int64_t> scores = session.quota_to_node.Scores(quota, feasible);
+    for (size_t i = 0; i < feasible.size(); ++i) heap_.push({scores[i], at[i]});
+  }
+
+  // The best node for `task` now; absent when there is none.
+  std::optional<NodeId> Take(TaskId task, QuotaId quota) {
+    while (!heap_.empty()) {
+      const Entry top = heap_.top();
+      heap_.pop();
+      if (!Feasible(task, quota, top.at)) continue;
+      const NodeId one[] = {nodes_[top.at]};
+      const int64_t score = session_.quota_to_node.Scores(quota, one)[0];
+      const Entry now{score, top.at};
+      if (score != top.score && !heap_.empty() && now < heap_.top()) {
+        heap_.push(now);
+        continue;
+      }
+      heap_.push(now);  // it may take more
+      return nodes_[top.at];
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Entry {
+    int64_t score;
+    size_t at;
+    bool operator<(const Entry& other) const {
+      return score != other.score ? score < other.score : at > other.at;
+    }
+  };
+  bool Feasible(TaskId task, QuotaId quota, size_t at) const {
+    return session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
+           session_.quota_to_node.Feasible(quota, nodes_[at]).fit() &&
+           FitsRoom(session_.cluster(), task, quota, nodes_[at]).fit();
+  }
+  const framework::Session& session_;
+  std::span<const NodeId> nodes_;
+  std::priority_queue<Entry> heap_;
+};
+
+}  // namespace
+
+bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
+  if (tasks.empty()) return true;
+  std::vector<model::CellId> everywhere;  // a cell for each spec code
+  for (const auto& [key, id] : cluster_.cells().by_key())
+    if (!key.zone.valid()) everywhere.push_back(id);
+  everywhere = OfOneSpec(tasks, everywhere);
+  const auto spec = [&](model::CellId cell) {
+    const model::SpecId code = cluster_.cells()[cell].key.spec;
+    return code.valid() ? cluster_.names().specs.Name(code) : std::string_view{};
+  };
+  std::sort(everywhere.begin(), everywhere.end(),
+            [&](model::CellId a, model::CellId b) { return spec(a) < spec(b); });
+  const bool accelerated = std::any_of(
+      tasks.begin(), tasks.end(), [&](TaskId task) { return AsksAccelerator(cluster_, task); });
+  std::vector<NodeId> all;
+  for (const model::CellId cell : everywhere) {
+    const std::vector<NodeId>& nodes = cluster_.cells()[cell].nodes;
+    if (accelerated && (PlaceByScore(tasks, nodes) || Place(tasks, nodes, false))) return true;
+    all.insert(all.end(), nodes.begin(), nodes.end());
+  }
+  if (!accelerated && (PlaceByScore(tasks, all) || Place(tasks, all, false))) return true;
+  Explain(tasks, Survey(tasks, everywhere));
+  return false;
+}
+
+bool Planner::PlaceByScore(std::span<const TaskId> tasks, std::span<const NodeId> nodes) {
+  const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
+  std::map<std::pair<const Pool*, size_t>, BestNodes> best;
+  for (const TaskId task : tasks) {
+    const Pool& pool = PoolOf(task);
+    // One that an earlier task of the round has opened may have room for this one.
+    bool placed = std::any_of(round_.plan.tasks.begin() + static_cast<ptrdiff_t>(planned),
+                              round_.plan.tasks.end(), [&](const framework::PlannedTask& one) {
+                                return pool.TakesMany() && TryPair(task, one.quota, one.node);
+                              });
+    placed = placed || TryHeld(task, nodes);
+    for (size_t s = 0; s < pool.shelves.size() && !placed; ++s) {
+      const std::vector<QuotaId> next = TakeFrom(cluster_, pool.shelves[s], 1);
+      if (next.empty()) continue;
+      auto at = best.find({&pool, s});
+      if (at == best.end()) {
+        budget_ -= static_cast<int64_t>(nodes.size());
+        at = best.try_emplace({&pool, s}, session_, task, next[0], nodes).first;
+      }
+      if (const auto node = at->second.Take(task, next[0])) placed = TryPair(task, next[0], *node);
+    }
+    if (placed) continue;
+    round_.statement.RollBackTo(start);
+    round_.plan.tasks.resize(planned);
+    return false;
+  }
+  return true;
+}
+
+// A quota that is on a node comes before a free one.
+bool Planner::TryHeld(TaskId task, std::span<const NodeId> nodes) {
+  const Pool& pool = PoolOf(task);
+  if (pool.held.empty()) return false;
+  return std::any_of(pool.held.begin(), pool.held.end(), [&](const HeldQuota& held) {
+    const model::Quota& quota = cluster_.quotas()[held.quota];
+    const NodeId node = quota.node.valid() ? quota.node : quota.planned;
+    return node.valid() && std::find(nodes.begin(), nodes.end(), node) != nodes.end() &&
+           TryPair(task, held.quota, node);
+  });
+}
+
+bool Planner::TryPair(TaskId task, QuotaId quota_id, NodeId node) {
+  const model::Quota& quota = cluster_.quotas()[quota_id];
+  const NodeId there = quota.node.valid() ? quota.node : quota.planned;
+  if (there.valid() && there != node) return false;
+  if (!session_.task_to_quota.Feasible(task, quota_id).fit() ||
+      !session_.task_to_node.Feasible(task, node).fit() ||
+      (!there.valid() && !session_.quota_to_node.Feasible(quota_id, node).fit()) ||
+      !FitsRoom(cluster_, task, quota_id, node).fit())
+    return false;
+  round_.statement.AllocateTaskToQuota(task, quota_id, node);
+  round_.plan.tasks.push_back(
+      {task, quota_id, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
+  return true;
+}
+
+}  // namespace sky::actions

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actions/pool.h"
+
+#include <algorithm>
+
+#include "base/natural.h"
+
+namespace sky::actions {
+
+using framework::Session;
+using model::Cluster;
+using model::QuotaId;
+using model::Reason;
+using model::Resources;
+using model::TaskId;
+using model::Verdict;
+
+namespace {
+
+// How many tasks like `task` fit into what a quota has left; names that it doesn't list are free.
+int64_t TasksIn(const Cluster& cluster, const model::Quota& quota, const Resources& request) {
+  Resources asked, left;
+  for (const model::ResourceId name : quota.listed) {
+    asked.Set(name, request[name]);
+    left.Set(name, quota.request[name] + quota.shadow[name] - quota.task_sum[name]);
+  }
+  return model::TimesFit(asked, left, cluster.names().resources, 1'000'000);
+}
+
+bool AsksAll(const Cluster& cluster, QuotaId quota, const Resources& request) {
+  const std::vector<model::ResourceId>& listed = cluster.quotas()[quota].listed;
+  return std::all_of(listed.begin(), listed.end(),
+                     [&](model::ResourceId name) { return request[name] > 0; });
+}
+
+int64_t ScoreOf(const Session& session, TaskId task, QuotaId quota) {
+  const QuotaId one[] = {quota};
+  return session.task_to_quota.Scores(task, one)[0];
+}
+
+// Best score first, then natural names.
+template <class Item, class QuotaOf>
+void SortByScore(const Cluster& cluster, std::vector<std::pair<int64_t, Item>>& scored,
+                 QuotaOf quota_of) {
+  std::sort(scored.begin(), scored.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first > b.first;
+    return NaturalLess{}(cluster.quotas()[quota_of(a.second)].name,
+                         cluster.quotas()[quota_of(b.second)].name);
+  });
+}
+
+// All of a queue's quotas say why they don't take the task: only for one that gets none.
+void AskAll(const Session& session, TaskId task, model::QueueId queue, framework::Refusals& why) {
+  for (const QuotaId quota : session.cluster().queues()[queue].quotas)
+    why.Add(session.task_to_quota.Feasible(task, quota));
+}
+
+}  // namespace
+
+topology::Share ShareOf(const model::Quota& quota) {
+  return {quota.request, quota.request + quota.shadow, quota.listed};
+}
+
+Pool DrawPool(const Session& session, TaskId task) {
+  const Cluster& cluster = session.cluster();
+  const model::PodFacts& facts = *cluster.tasks()[task].facts;
+  Pool pool;
+  pool.task = task;
+  std::vector<std::pair<int64_t, FreeShelf>> shelves;
+  std::vector<std::pair<int64_t, HeldQuota>> held;
+  const auto add = [&](QuotaId quota, model::ClassId quota_class, int64_t left) {
+    const Verdict verdict = session.task_to_quota.Feasible(task, quota);
+    if (!verdict.fit()) return pool.why.Add(verdict, left);
+    const model::Quota& row = cluster.quotas()[quota];
+    const int64_t each = TasksIn(cluster, row, facts.request),
+                  score = ScoreOf(session, task, quota);
+    if (row.node.valid() || row.planned.valid())
+      held.emplace_back(score, HeldQuota{quota, each});
+    else
+      shelves.emplace_back(
+          score, FreeShelf{quota_class, quota, left, each, !facts.required_quota.empty()});
+  };
+  const model::QueueId queue = cluster.jobs()[cluster.tasks()[task].job].queue;
+  if (!facts.required_quota.empty()) {
+    const QuotaId demanded = cluster.quotas().Find(facts.required_quota);
+    if (demanded.valid() && cluster.quotas()[demanded].exists())
+      add(demanded, cluster.quotas()[demanded].quota_class, 1);
+    else
+      pool.why.Add(Reason::kQuotaNotFound);
+  } else {
+    for (const auto& [quota_class, count] : cluster.queues()[queue].classes) {
+      const model::Shelf* shelf = cluster.shelves().Find(quota_class);
+      if (shelf == nullptr) continue;
+      if (!shelf->free.empty())
+        add(shelf->free.begin()->second, quota_class, static_cast<int64_t>(shelf->free.size()));
+      for (const QuotaId quota : shelf->held) add(quota, quota_class, 1);
+      // Whoever asks for all that they list finds nothing in those that lack some of it.
+      if (!shelf->partial.empty() && !AsksAll(cluster, *shelf->partial.begin(), facts.request))
+        for (const QuotaId quota : shelf->partial) add(quota, quota_class, 1);
+    }
+    if (shelves.empty() && held.empty()) {
+      pool.why = {};
+      AskAll(session, task, queue, pool.why);
+    }
+  }
+  SortByScore(cluster, shelves, [](const FreeShelf& shelf) { return shelf.sample; });
+  SortByScore(cluster, held, [](const HeldQuota& one) { return one.quota; });
+  for (auto& [score, shelf] : shelves) pool.shelves.push_back(shelf);
+  for (const auto& [score, one] : held) pool.held.push_back(one);
+  return pool;
+}
+
+std::vector<QuotaId> TakeFrom(const Cluster& cluster, const FreeShelf& shelf, size_t count) {
+  if (shelf.demanded) {
+    const model::Quota& quota = cluster.quotas()[shelf.sample];
+    if (quota.node.valid() || quota.planned.valid()) return {};
+    return {shelf.sample};
+  }
+  std::vector<QuotaId> quotas;
+  const model::Shelf* left = cluster.shelves().Find(shelf.quota_class);
+  if (left == nullptr) return {};
+  for (const auto& [key, quota] : left->free) {
+    if (quotas.size() == count) break;
+    quotas.push_back(quota);
+  }
+  return quotas;
+}
+
+}  // namespace sky::actions

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quotas that tasks of one class may use: free ones by shelf, and those that are on a node with
+// room for more. Drawn from the session at one moment; hop 1's callbacks were asked of one quota of
+// each shelf and of every held one.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "framework/session.h"
+#include "topology/places.h"
+
+namespace sky::actions {
+
+struct FreeShelf {
+  model::ClassId quota_class;
+  model::QuotaId sample;   // its first quota in natural order
+  int64_t left = 0;        // quotas
+  int64_t tasks_each = 1;  // tasks of the class that one of them takes
+  bool demanded = false;   // it is `sample` alone, because the task demands it
+};
+
+struct HeldQuota {
+  model::QuotaId quota;
+  int64_t tasks = 0;  // of the class, that it still takes
+};
+
+struct Pool {
+  model::TaskId task;              // one of the class
+  std::vector<FreeShelf> shelves;  // best first
+  std::vector<HeldQuota> held;     // best first
+  framework::Refusals why;         // what the others said
+  bool empty() const { return shelves.empty() && held.empty(); }
+  // Some free quota takes more than one task.
+  bool TakesMany() const {
+    return std::any_of(shelves.begin(), shelves.end(),
+                       [](const FreeShelf& shelf) { return shelf.tasks_each > 1; });
+  }
+};
+
+Pool DrawPool(const framework::Session& session, model::TaskId task);
+
+topology::Share ShareOf(const model::Quota& quota);
+// The first `count` quotas of a shelf, in natural order of their names.
+std::vector<model::QuotaId> TakeFrom(const model::Cluster& cluster, const FreeShelf& shelf,
+                                     size_t count);
+
+}  // namespace sky::actions

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tasks a round holds, and what one task adds to a node. Pure.
+#pragma once
+
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace sky::actions {
+
+// The tasks that the next round of a job places: up to its minimum while it is short of it, else
+// its extras, each of which may be placed alone.
+std::vector<model::TaskId> RoundTasks(const model::Cluster& cluster, const model::Job& job);
+
+// What the task would add to the charges of the quota's node.
+model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,
+                              model::QuotaId quota);
+// Does it fit what may really be placed there, and if not, why: pod slots, something leaving, or no
+// room?
+model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota,
+                        model::NodeId node);
+
+// Does it ask a device, or anything else that is counted in pieces?
+bool AsksAccelerator(const model::Cluster& cluster, model::TaskId task);
+
+}  // namespace sky::actions
