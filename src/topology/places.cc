@@ -236,8 +236,9 @@ bool Search::Loose() {
     for (size_t i = 0; i < request.size(); ++i) {
       const model::ResourceId name(i);
       if (request[name] <= 0) continue;
-      const int64_t share =
-          static_cast<int64_t>(static_cast<__int128>(request[name]) * 1000 / most[name]);
+      // Amounts may be near the end of int64.
+      const int64_t share = most[name] > INT64_MAX / 1000 ? request[name] / (most[name] / 1000)
+                                                          : request[name] * 1000 / most[name];
       whole = sum ? whole + share : std::max(whole, share);
     }
     return whole;
