@@ -5,24 +5,21 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
+#include "base/files.h"
 #include "lab/scenario.h"
 
 namespace sky::cli {
 
 int RunLabRun(const std::string& script) {
-  std::ifstream in(script, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in || text.bad()) {
-    fmt::print(stderr, "skyctl lab run: cannot read {}\n", script);
+  const auto text = ReadFile(script);
+  if (!text) {
+    fmt::print(stderr, "skyctl lab run: {}\n", text.error().message());
     return 2;
   }
   // The scheduler's log is not what the script shows; its times would be the machine's.
   spdlog::set_level(spdlog::level::off);
-  const auto failures = lab::RunScript(text.str(), script, [](std::string_view piece) {
+  const auto failures = lab::RunScript(*text, script, [](std::string_view piece) {
     std::fwrite(piece.data(), 1, piece.size(), stdout);
   });
   std::fflush(stdout);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "cli/stop_signals.h"
 #include "lab/api_server.h"
 #include "lab/crds.h"
@@ -22,14 +23,6 @@ namespace {
 
 constexpr std::string_view kMark = "# Written by skyctl lab up, which overwrites it.";
 constexpr Duration kTick = std::chrono::milliseconds(50);
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in || text.bad()) return Fail(Code::kNotFound, "cannot read {}", path);
-  return text.str();
-}
 
 Status CheckMayWrite(const std::string& path) {
   if (!std::filesystem::exists(path)) return {};

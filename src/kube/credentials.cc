@@ -9,19 +9,12 @@
 #include <iterator>
 #include <utility>
 
+#include "base/files.h"
 namespace sky::kube {
 namespace {
 
 constexpr Duration kTokenAge = std::chrono::seconds(50);
 constexpr Duration kTlsAge = std::chrono::seconds(60);
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Fail(Code::kInvalid, "{}: {}", path, std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return Fail(Code::kInvalid, "{}: can't be read", path);
-  return text;
-}
 
 Result<std::string> TextOf(const Material& material) {
   if (material.file.empty()) return material.text;

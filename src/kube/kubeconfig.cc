@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/files.h"
 namespace sky::kube {
 namespace {
 
@@ -203,12 +204,6 @@ Result<Access> Select(const std::vector<File>& files, std::string context_name) 
   return access;
 }
 
-Result<std::string> ReadWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Fail(Code::kNotFound, "{}: {}", path, std::strerror(errno));
-  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 std::vector<std::string> SplitPaths(std::string_view list) {
   std::vector<std::string> paths;
   while (!list.empty()) {
@@ -229,7 +224,7 @@ Result<Access> InCluster(const AccessOptions& options) {
   access.origin = "the pod's service account in " + directory;
   access.token.file = directory + "/token";
   access.ca.file = directory + "/ca.crt";
-  access.namespace_ = TRY(ReadWhole(directory + "/namespace"), "{}", access.origin);
+  access.namespace_ = TRY(ReadFile(directory + "/namespace"), "{}", access.origin);
   while (access.namespace_.ends_with('\n')) access.namespace_.pop_back();
   return access;
 }
@@ -275,7 +270,7 @@ Result<Access> LoadAccess(const AccessOptions& options) {
   for (const std::string& path : paths) {
     std::error_code unreadable;
     if (!explicitly && !std::filesystem::exists(path, unreadable)) continue;
-    texts.push_back({path, TRY(ReadWhole(path), "the kubeconfig")});
+    texts.push_back({path, TRY(ReadFile(path), "the kubeconfig")});
   }
   if (!texts.empty()) return SelectAccess(texts, options.context);
   if (!options.service_host.empty() && !options.service_port.empty()) return InCluster(options);

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/files.h"
 #include "kube/election.h"
 #include "kube/events.h"
 #include "kube/http.h"
@@ -78,11 +79,8 @@ class Recorder final : public EventSink {
 
 Result<framework::Config> ReadConfig(const std::string& file, const framework::Registry& registry) {
   if (file.empty()) return framework::DefaultConfig(registry.Known());
-  std::ifstream in(file);
-  if (!in) return Fail(Code::kNotFound, "the configuration {} can't be read", file);
-  std::stringstream text;
-  text << in.rdbuf();
-  framework::LoadedConfig loaded = TRY(framework::LoadConfig(text.str(), file, registry.Known()));
+  const std::string text = TRY(ReadFile(file), "the configuration");
+  framework::LoadedConfig loaded = TRY(framework::LoadConfig(text, file, registry.Known()));
   for (const std::string& warning : loaded.warnings) spdlog::warn("{}", warning);
   return std::move(loaded.config);
 }
