@@ -292,5 +292,16 @@ TEST_F(TwoSwitches, AGangWithoutQuotasWakesWhenThereAreEnough) {
   EXPECT_EQ(c.Cycle().size(), 3u);
 }
 
+TEST(Planner, ANodesOwnKeyMakesAZoneWithoutATopology) {
+  Cluster c;
+  c.Nodes("n[0-3]", "gpu=8 hca=8");
+  for (const char* node : {"n2", "n3"})
+    c.Edit<api::Node>(node, [](api::Node& it) {
+      it.metadata.annotations.insert_or_assign(std::string(api::key::kRdmaTopologyKey), "rack-7");
+    });
+  c.Quotas("q[0-3]", "gpu=8 hca=8").Job("train", 2, "gpu=8 hca=8");
+  EXPECT_THAT(c.Cycle(), BindsTasks("train-[0-1]", "n2,n3"));
+}
+
 }  // namespace
 }  // namespace sky::actions

@@ -46,6 +46,19 @@ api::ObjectReference Reference(const api::ObjectMeta& topology) {
   return reference;
 }
 
+// By what its topology says, if there is one, and the node itself.
+template <class Topologies>
+model::NodeZones ZonesOf(const std::string& node, const Topologies& topologies,
+                         const Cluster& cluster) {
+  static const api::NodeTopology kNone;
+  const auto topology = topologies.find(node);
+  const NodeId id = cluster.nodes().Find(node);
+  const auto object = id.valid() ? cluster.nodes()[id].object : nullptr;
+  std::string told;  // when the topology was applied
+  return model::ZonesOf(topology == topologies.end() ? kNone : *topology->second,
+                        object ? &object->metadata : nullptr, cluster.names(), &told);
+}
+
 }  // namespace
 
 Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
@@ -112,11 +125,9 @@ Effect Cache::Apply(const api::Delta<api::Node>& delta) {
   } else {
     unready_since_.try_emplace(name, now_);
   }
-  if (const auto topology = topologies_.find(name); topology != topologies_.end()) {
-    std::string told;  // when it was applied
-    const auto zones = model::ZonesOf(*topology->second, &delta.object->metadata, *names_, &told);
-    cluster_.SetNodeZones(name, zones.roce, zones.ib);
-  }
+  // The node's own annotation counts without a NodeTopology too.
+  const auto zones = ZonesOf(name, topologies_, cluster_);
+  cluster_.SetNodeZones(name, zones.roce, zones.ib);
   return Effect::kRelevant;
 }
 
@@ -192,7 +203,8 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
       return Effect::kNothing;
     topologies_.erase(known);
     complaints_.NoteOf(Reference(delta.object->metadata), "");
-    cluster_.SetNodeZones(name, {}, {});
+    const auto zones = ZonesOf(name, topologies_, cluster_);
+    cluster_.SetNodeZones(name, zones.roce, zones.ib);
     return Effect::kRelevant;
   }
   topologies_[name] = delta.object;

@@ -266,7 +266,6 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   api::QuotaSpec read = spec;
   read.static_bind_node.clear();
   api::Quota same;
-  same.metadata.labels = quota.object->metadata.labels;
   same.spec = std::move(read);
   const ClassId old_class =
       std::exchange(quota.quota_class, names_->classes.Intern(api::Encode(same)));
@@ -351,6 +350,7 @@ void Cluster::SetNodeZones(std::string_view name, ZoneId roce, ZoneId ib) {
   NodeId id = nodes_.Find(name);
   if (!id.valid() && !any) return;
   if (!id.valid()) id = nodes_.FindOrAdd(name);
+  if (nodes_[id].zone_roce == roce && nodes_[id].zone_ib == ib) return FreeIfUnused(id);
   Node& node = Mutable(id);
   const Node before = node;
   const bool had = node.zone_roce.valid() || node.zone_ib.valid();

@@ -15,6 +15,8 @@ namespace {
 
 namespace key = api::key;
 
+constexpr size_t kMaxName = 253;  // of whatever our objects repeat
+
 void Complain(std::string* problem, std::string_view what, std::string_view value,
               std::string_view wanted) {
   if (problem->empty())
@@ -72,7 +74,8 @@ bool Asks(const Resources& request, const std::vector<std::string>& globs,
   return false;
 }
 
-// Equal tasks have equal text here: everything that a predicate or a tier reads.
+// Equal tasks have equal text here: everything that a predicate or a tier reads. Labels and
+// namespaces are read by none, and would make a class of every job.
 ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   const api::Pod& pod = *facts.pod;
   api::PodSpec read;
@@ -89,14 +92,6 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
       kept.image = container.image;
     }
   api::Pod equal;
-  equal.metadata.namespace_ = pod.metadata.namespace_;
-  equal.metadata.labels = pod.metadata.labels;
-  // What only tells replicas apart is read by nobody.
-  for (const std::string_view replica :
-       {"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index",
-        "statefulset.kubernetes.io/pod-name", "training.kubeflow.org/replica-index"})
-    equal.metadata.labels.erase(std::string(replica));
-  equal.metadata.labels.erase(std::string(key::kTaskIndex));
   equal.spec = std::move(read);
   std::string text = api::Encode(equal);
   for (size_t i = 0; i < facts.request.size(); ++i)
@@ -120,7 +115,7 @@ void CheckOwners(const api::Pod& pod, PodFacts& facts) {
 
 void CheckNotes(const api::Pod& pod, PodFacts& facts) {
   const std::string_view quota = pod.metadata.Annotation(key::kQuotaName);
-  if (quota.size() > 253)
+  if (quota.size() > kMaxName)
     Complain(&facts.problem, key::kQuotaName, quota, "a quota's name has at most 253 characters");
   const std::string_view inherit = pod.metadata.Annotation(key::kInheritResourceFrom);
   if (!inherit.empty() && (inherit == pod.metadata.name || inherit == pod.metadata.uid))
@@ -148,6 +143,11 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   facts->role = std::string(LabelOrAnnotation(meta, key::kTaskRole));
   if (facts->role.empty())
     facts->role = std::string(meta.Label("training.kubeflow.org/replica-type"));
+  if (facts->role.size() > kMaxName) {
+    Complain(&facts->problem, key::kTaskRole, facts->role,
+             "a role has at most 253 characters; it is ignored");
+    facts->role.clear();
+  }
   facts->index = RankOf(*pod, &facts->problem);
   facts->quota_name = std::string(meta.Annotation(key::kQuotaName));
   facts->required_quota = std::string(meta.Annotation(key::kRequiredQuota));

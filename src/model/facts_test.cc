@@ -90,6 +90,16 @@ TEST_F(Facts, ARankComesFromTheFirstNoteThatHasOneThenFromTheName) {
   EXPECT_EQ(Of(Worker("nameless"))->index, std::nullopt);
 }
 
+TEST_F(Facts, ARoleTooLongForOurObjectsIsNamedAndIgnored) {
+  api::Pod pod = Worker("train-0");
+  pod.metadata.annotations[std::string(key::kTaskRole)] = std::string(253, 'r');
+  EXPECT_EQ(Of(pod)->role.size(), 253u);
+  EXPECT_EQ(Of(pod)->problem, "");
+  pod.metadata.annotations[std::string(key::kTaskRole)] += "r";
+  EXPECT_EQ(Of(pod)->role, "");
+  EXPECT_NE(Of(pod)->problem.find("at most 253 characters"), std::string::npos);
+}
+
 TEST_F(Facts, AMalformedRankIsNamedAndTheNameIsUsed) {
   for (const std::string bad : {"-1", "1.5", "99999999999999999999", "\uff11", "two", " 1", "+1"}) {
     api::Pod pod = Worker("train-12");
@@ -187,7 +197,8 @@ TEST_F(Facts, TasksThatDifferOnlyInWhatTellsReplicasApartAreOneClass) {
   b.metadata.labels["apps.kubernetes.io/pod-index"] = "1";
   EXPECT_EQ(Of(a)->task_class, Of(b)->task_class);
   b.metadata.labels["app"] = "x";
-  EXPECT_NE(Of(a)->task_class, Of(b)->task_class);
+  b.metadata.namespace_ = "other";
+  EXPECT_EQ(Of(a)->task_class, Of(b)->task_class) << "nobody reads these";
   for (const std::string other : {"gpu=2 hca=1", "gpu=1 hca=1 select=disk:ssd",
                                   "gpu=1 hca=1 hostport=80", "gpu=1 hca=1 required=q9"})
     EXPECT_NE(Of(a)->task_class, Of(Worker("train-0", other))->task_class) << other;
