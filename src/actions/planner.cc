@@ -268,9 +268,10 @@ std::vector<Planner::Choice> Planner::SeveralCells(std::span<const TaskId> chain
   for (const Cell& cell : cells)
     if (cell.capacity > 0) by_spec[cell.spec].push_back(&cell);
   std::vector<Choice> choices;
-  for (auto& [spec, all] : by_spec)
-    AddSets(n, static_cast<size_t>(std::min<int64_t>(most, static_cast<int64_t>(all.size()))),
-            std::move(all), choices);
+  for (auto& [spec, all] : by_spec) {
+    const auto limit = std::min(most, static_cast<int64_t>(all.size()));
+    AddSets(n, static_cast<size_t>(limit), std::move(all), choices);
+  }
   for (Choice& choice : choices)
     std::sort(choice.begin(), choice.end(),
               [](const Cell* a, const Cell* b) { return a->rank < b->rank; });
