@@ -129,7 +129,7 @@ TEST(OlderSchema, ABadQueueKeepsItsJobsWaiting) {
 
 TEST(OlderSchema, ABadQuotaIsUsedByNobody) {
   size_t seen = 0, read = 0;
-  for (Bad bad : BadObjects()) {
+  for (const Bad& bad : BadObjects()) {
     if (bad.kind != "Quota") continue;
     SCOPED_TRACE(bad.name);
     ++seen;
@@ -146,7 +146,7 @@ TEST(OlderSchema, ABadQuotaIsUsedByNobody) {
     } else {
       // What nobody knows is ignored; what is larger than any number fits nowhere.
       const size_t bound = world.c.Cycle().size();
-      EXPECT_TRUE(bound == 5 || (bound == 4 && world.c.Why("default/user") != "")) << bound;
+      EXPECT_TRUE(bound == 5 || (bound == 4 && !world.c.Why("default/user").empty())) << bound;
     }
   }
   EXPECT_GE(seen, 19u);
@@ -168,7 +168,7 @@ TEST(OlderSchema, AQuotaSharedWithTenThousandQueuesIsUsedByNobody) {
 
 TEST(OlderSchema, ABadPlacementBindsNobodyAndBreaksNothing) {
   size_t seen = 0;
-  for (Bad bad : BadObjects()) {
+  for (const Bad& bad : BadObjects()) {
     if (bad.kind != "Placement") continue;
     SCOPED_TRACE(bad.name);
     ++seen;
