@@ -97,10 +97,11 @@ class Kubectl:
     def __init__(self, program, kubeconfig, cache):
         self.command = [program, "--kubeconfig", kubeconfig, "--cache-dir", cache]
 
-    def run(self, *arguments, stdin=None):
-        """The finished process: returncode, stdout, stderr."""
+    def run(self, *arguments, stdin=None, env=None):
+        """The finished process: returncode, stdout, stderr. `env` is added to ours."""
         return subprocess.run([*self.command, *arguments], input=stdin, capture_output=True, text=True, timeout=60,
-                              stdin=None if stdin is not None else subprocess.DEVNULL, check=False)
+                              stdin=None if stdin is not None else subprocess.DEVNULL, check=False,
+                              env=os.environ | (env or {}))
 
     def must(self, *arguments, stdin=None):
         """stdout of a command that has to succeed."""

@@ -40,6 +40,13 @@ def wait_until(what, seconds, ready, interval=0.05):
         time.sleep(interval)
 
 
+def replace_file(path, text):
+    """Whoever reads it sees the old text or the new one, never a part."""
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
+
+
 class Process:
     def __init__(self, name, command, log, env=None):
         self.name, self.log = name, log

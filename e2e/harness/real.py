@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real control plane on loopback: etcd and kube-apiserver with TLS, RBAC and an audit log, kube-scheduler
 beside ours, and a kubeconfig a user. Up in a few seconds; everything it writes is in one folder."""
+import itertools
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import subprocess
 import yaml
 
 from harness.client import Api, Kubectl
-from harness.processes import Processes, StartError, free_port
+from harness.processes import Processes, StartError, free_port, replace_file, wait_until
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 NAMESPACE = "sky-system"
@@ -31,7 +32,8 @@ class RealCluster:
     def __init__(self, programs, folder):
         self.programs, self.folder = programs, folder
         self.processes = Processes(folder)
-        self.port = None
+        self.port = self.server = None
+        self.revocable, self.numbers = {}, itertools.count()  # account: the secret that its token hangs on
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -55,6 +57,9 @@ class RealCluster:
         except BaseException:
             self.stop()
             raise
+
+    def forget_history(self):
+        """Nothing is left to do: the server knows no kind's past from before it began to serve it."""
 
     def stop(self):
         self.processes.stop()
@@ -92,7 +97,7 @@ class RealCluster:
         self.port = free_port()
         with open(self.path("audit-policy.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(AUDIT_POLICY, file)
-        server = self.processes.start("kube-apiserver", [
+        self.server = self.processes.start("kube-apiserver", [
             os.path.join(self.programs, "kube-apiserver"), f"--etcd-servers={etcd}", "--bind-address=127.0.0.1",
             f"--secure-port={self.port}", "--advertise-address=127.0.0.1", f"--cert-dir={self.path()}",
             f"--tls-cert-file={self.path('server.crt')}", f"--tls-private-key-file={self.path('server.key')}",
@@ -105,7 +110,14 @@ class RealCluster:
             f"--audit-policy-file={self.path('audit-policy.yaml')}", f"--audit-log-path={self.path('audit.log')}"])
         self.write_kubeconfig("admin", self.client_certificate("admin"))
         self.write_kubeconfig("kube-scheduler", self.client_certificate("kube-scheduler"))
-        server.wait_ready(60, self.ready)
+        self.server.wait_ready(60, self.ready)
+
+    def restart_api_server(self):
+        """It ends as it does at an upgrade, and comes back on the same port with the same data."""
+        command = self.server.child.args
+        self.server.stop(60)
+        self.server = self.processes.start("kube-apiserver", command)
+        self.server.wait_ready(60, self.ready)
 
     def ready(self):
         try:
@@ -141,14 +153,33 @@ class RealCluster:
         for account in kubectl.must("-n", NAMESPACE, "get", "serviceaccounts", "-o", "name").split():
             self.renew_token(account.split("/")[1])
 
-    def renew_token(self, account, seconds=3600):
+    def renew_token(self, account, *bound):
         """A fresh token by TokenRequest, written where the account's kubeconfig points."""
         token = self.path(f"{account}.token")
-        text = self.kubectl().must("-n", NAMESPACE, "create", "token", account, f"--duration={seconds}s")
-        with open(f"{token}.new", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.rename(f"{token}.new", token)
+        text = self.kubectl().must("-n", NAMESPACE, "create", "token", account, "--duration=3600s", *bound)
+        replace_file(token, text)
         self.write_kubeconfig(account, {"tokenFile": token})
+
+    def rotate_token(self, account):
+        """Another token, which goes when this is called again: from then on the server refuses it."""
+        kubectl, old = self.kubectl(), self.revocable.get(account)
+        secret = f"{account}-{next(self.numbers)}"
+        kubectl.must("-n", NAMESPACE, "create", "secret", "generic", secret)
+        old_api = self.api(account)
+        old_token = old_api.token()
+        self.renew_token(account, "--bound-object-kind=Secret", f"--bound-object-name={secret}")
+        self.revocable[account] = secret
+        if old is not None:
+            kubectl.must("-n", NAMESPACE, "delete", "secret", old)
+            old_api.token = lambda: old_token
+            wait_until("the old token's refusal", 30, lambda: old_api.request("GET", "/api/v1/nodes")[0] == 401)
+        old_api.close()
+
+    def any_token(self, account):
+        """As it was before rotate_token."""
+        self.renew_token(account)
+        if account in self.revocable:
+            self.kubectl().must("-n", NAMESPACE, "delete", "secret", self.revocable.pop(account))
 
     def start_kube_scheduler(self):
         config = SCHEDULER_CONFIG | {"clientConnection": {"kubeconfig": self.kubeconfig("kube-scheduler"), "qps": 5000, "burst": 10000}}

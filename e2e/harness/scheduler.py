@@ -40,6 +40,16 @@ class Scheduler:
         except (OSError, ValueError):
             return False
 
+    def metrics(self):
+        """/metrics as {series: value}, the series as it is written there."""
+        with open(self.port_file, encoding="utf-8") as file:
+            connection = http.client.HTTPConnection("127.0.0.1", int(file.read()), timeout=5)
+        connection.request("GET", "/metrics")
+        lines = connection.getresponse().read().decode().splitlines()
+        connection.close()
+        return {series: float(value) for series, value in
+                (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))}
+
     def stop(self):
         return self.process.stop()
 

@@ -87,7 +87,9 @@ class RawClient {
   // Sets the pod's node and adds `annotations` to the pod, in one write.
   void Bind(const PodRef& pod, std::string_view node, const api::StringMap& annotations,
             CallOptions options, DoneStatus done);
-  // kTooManyRequests also when a disruption budget forbids it.
+  // kTooManyRequests also when a disruption budget forbids it. A wrong uid is kConflict at once for
+  // a pod that runs; for one that doesn't, the API server tries again for ten seconds, so that the
+  // timeout ends it with kUnknownOutcome: read the pod, its uid tells.
   void Evict(const PodRef& pod, CallOptions options, DoneStatus done);
   // Anything else, by the same rules ("/version").
   void Call(Request request, CallOptions options, Done<std::string> done);

@@ -64,10 +64,11 @@ void CheckEvent(const Resource& resource, const Json& event, const Json* old,
   if (resource.IsEventsV1() && old != nullptr) CheckEventChange(event, *old, out);
   const std::string ns = TextAt(event, {"metadata", "namespace"});
   const std::string about = TextAt(event, {"involvedObject", "namespace"});
-  if (about.empty() ? (ns != "default" && ns != "kube-system") : about != ns)
+  const bool timed = !TextAt(event, {"eventTime"}).empty();
+  if (about.empty() ? (ns != "default" && ns != "kube-system") : !timed && about != ns)
     out.push_back(
         InvalidValue("involvedObject.namespace", about, "does not match event.namespace"));
-  if (TextAt(event, {"eventTime"}).empty()) {
+  if (!timed) {
     if (resource.IsEventsV1()) out.push_back(Required("eventTime"));
     return;
   }

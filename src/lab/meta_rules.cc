@@ -179,6 +179,9 @@ Done TakeIdentity(const Call& call, Json& document) {
     return std::unexpected(BadRequest("metadata must be an object"));
   TRY(TakeTextMaps(given, resource));
   Json& metadata = MapAt(document, {"metadata"});
+  for (const char* member : {"labels", "annotations", "finalizers", "ownerReferences"})
+    if (const auto found = metadata.find(member); found != metadata.end() && found->empty())
+      metadata.erase(found);  // none, and so written
   const std::string name = TextAt(metadata, {"name"}), ns = TextAt(metadata, {"namespace"});
   if (!call.name.empty()) {
     if (!name.empty() && name != call.name)
