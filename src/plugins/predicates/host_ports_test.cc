@@ -41,7 +41,7 @@ struct Row {
 const std::string kHttp = R"("containerPort":80,"hostPort":80)";
 
 const std::vector<Row>& Rows() {
-  static const std::vector<Row> rows = {
+  static const std::vector<Row> kRows = {
       {"the same port", Port(kHttp), Port(kHttp), true},
       {"another port", Port(kHttp), Port(R"("hostPort":81)"), false},
       {"no port of the host", Port(kHttp), Port(R"("containerPort":80)"), false},
@@ -73,7 +73,7 @@ const std::vector<Row>& Rows() {
        R"("hostNetwork":true,)" + Port(R"("containerPort":81)"), false},
       {"on the host's network without ports", Port(kHttp), R"("hostNetwork":true)", false},
   };
-  return rows;
+  return kRows;
 }
 
 TEST(HostPorts, ThePortsOfWhoIsThereAlreadyAreTaken) {

@@ -11,7 +11,6 @@
 namespace sky::plugins {
 namespace {
 
-using testing::BindsTasks;
 using testing::Cluster;
 using testing::OpenSession;
 
