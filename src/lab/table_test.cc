@@ -164,9 +164,12 @@ TEST(Events, AreOneThingInTwoViews) {
     EXPECT_EQ(c.client->Post(v1, bad).status, 422) << missing;
   }
   Json elsewhere = event;
-  elsewhere["metadata"]["name"] = "bad";
+  elsewhere["metadata"]["name"] = "elsewhere";
   elsewhere["regarding"]["namespace"] = "kube-system";
-  EXPECT_EQ(c.client->Post(v1, elsewhere).status, 422);
+  EXPECT_EQ(c.client->Post(v1, elsewhere).status, 201) << "the new form is laxer";
+  const Json old = J(
+      R"({"metadata":{"name":"old"},"involvedObject":{"kind":"Pod","name":"p","namespace":"kube-system"}})");
+  EXPECT_EQ(c.client->Post(core, old).status, 422);
 }
 
 TEST(Discovery, ServesBothForms) {
