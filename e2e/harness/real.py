@@ -197,7 +197,7 @@ class RealCluster:
         with open(self.path("audit.log"), encoding="utf-8") as file:
             for line in file:
                 event = json.loads(line)
-                if event["user"]["username"] == user and event["stage"] == "ResponseComplete":
+                if event["user"].get("username") == user and event["stage"] == "ResponseComplete":
                     events.append(event)
         return events
 
