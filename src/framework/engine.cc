@@ -18,6 +18,8 @@ Result<std::unique_ptr<Engine>> Engine::Make(const Registry& registry, Config co
     if (kind == registry.plugins.end())
       return Fail(Code::kInvalid, "unknown plugin \"{}\"", wanted.name);
     engine->plugins_.push_back(TRY(kind->second.make(wanted.args, engine->config_)));
+    if (auto* controller = dynamic_cast<ReconcilablePlugin*>(engine->plugins_.back().get()))
+      engine->controllers_.push_back(controller);
   }
   for (const std::string& wanted : engine->config_.actions) {
     const auto make = registry.actions.find(wanted);
@@ -30,6 +32,9 @@ Result<std::unique_ptr<Engine>> Engine::Make(const Registry& registry, Config co
 
 CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
                         Session::Committer commit) {
+  for (ReconcilablePlugin* controller : controllers_)
+    if (const auto due = controller->NextReconcile(); due && *due <= now)
+      controller->Reconcile(now);
   Session session(cluster, config_, now, cycle, std::move(commit), kept_);
   for (const auto& plugin : plugins_) plugin->OnSessionOpen(session);
   session.CompileExpressions();
@@ -37,8 +42,13 @@ CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
   session.rounds.clear();
   cluster.Flush();
   for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
-  return {session.committed(), session.approved(),   session.refusals(),
-          session.asleep,      session.conflicted(), session.unfinished()};
+  CycleResult result{session.committed(),  session.approved(),   session.refusals(), session.asleep,
+                     session.conflicted(), session.unfinished(), std::nullopt};
+  for (const ReconcilablePlugin* controller : controllers_)
+    if (const auto due = controller->NextReconcile();
+        due && (!result.next_reconcile || *due < *result.next_reconcile))
+      result.next_reconcile = due;
+  return result;
 }
 
 model::Settings SettingsOf(const Config& config) {

@@ -3,7 +3,9 @@
 // The same engine serves the real scheduler, scenarios under a virtual clock, replays and what-if.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct CycleResult {
   std::vector<model::JobId> asleep;  // sorted; what was last said of them still holds
   bool conflicted = false;
   bool unfinished = false;  // the budget didn't reach every job
+  // When a plugin with a controller of its own wants to be told of time; absent: none does.
+  std::optional<WallTime> next_reconcile;
 };
 
 class Engine {
@@ -26,7 +30,8 @@ class Engine {
   // Fails when a plugin refuses its arguments.
   static Result<std::unique_ptr<Engine>> Make(const Registry& registry, Config config);
 
-  // Runs the configured actions over `cluster`, which the session changes; `commit` assumes rounds.
+  // Tells controllers whose moment has come, then runs the configured actions over `cluster`, which
+  // the session changes; `commit` assumes rounds.
   CycleResult Run(model::Cluster& cluster, WallTime now, uint64_t cycle, Session::Committer commit);
 
   const Config& config() const { return config_; }
@@ -36,6 +41,7 @@ class Engine {
 
   Config config_;
   std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<ReconcilablePlugin*> controllers_;  // of these plugins
   std::vector<std::unique_ptr<Action>> actions_;
   Session::Kept kept_;
 };

@@ -35,8 +35,9 @@ class Plugin {
   virtual void OnSessionClose(Session&) {}
 };
 
-// A plugin with a controller of its own that lives across sessions: told of time outside of any
-// cycle, on the scheduling thread, and says when it wants to be told next.
+// A plugin with a controller of its own that lives across sessions: told of time before a session
+// opens, on the scheduling thread, once the moment has come that it asked for. The scheduler runs a
+// cycle at that moment, or soon after.
 class ReconcilablePlugin : public Plugin {
  public:
   virtual void Reconcile(WallTime now) = 0;

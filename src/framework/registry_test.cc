@@ -99,6 +99,52 @@ TEST(Engine, MakesPluginsOnceAndOpensAndClosesThemInTheOrderOfTheFile) {
   }
 }
 
+// Wants to be told every ten seconds.
+class Controller final : public ReconcilablePlugin {
+ public:
+  explicit Controller(std::vector<WallTime>& told) : told_(told) {}
+  std::string_view name() const override { return "controller"; }
+  void OnSessionOpen(Session&) override { opened_after_ = told_.size(); }
+  void Reconcile(WallTime now) override {
+    told_.push_back(now);
+    next_ = now + std::chrono::seconds(10);
+  }
+  std::optional<WallTime> NextReconcile() const override { return next_; }
+  static size_t opened_after() { return opened_after_; }
+
+ private:
+  std::vector<WallTime>& told_;
+  std::optional<WallTime> next_ = WallTime(std::chrono::seconds(100));
+  inline static size_t opened_after_ = 0;
+};
+
+TEST(Engine, AControllerIsToldOfTimeWhenItsMomentHasComeBeforeTheSessionOpens) {
+  Calls calls;
+  std::vector<WallTime> told;
+  Registry registry = TwoPlugins(calls);
+  registry.plugins.emplace(
+      "controller",
+      PluginKind{[&](const PluginArgs&, const Config&) -> Result<std::unique_ptr<Plugin>> {
+                   return std::make_unique<Controller>(told);
+                 },
+                 {},
+                 {}});
+  auto engine = Engine::Make(registry, DefaultConfig(registry.Known()));
+  ASSERT_TRUE(engine.has_value());
+  model::Cluster rows(std::make_shared<model::Names>());
+  const auto at = [](int seconds) { return WallTime(std::chrono::seconds(seconds)); };
+  const auto run = [&](int seconds) {
+    return (*engine)->Run(rows, at(seconds), 1, nullptr).next_reconcile;
+  };
+  EXPECT_EQ(run(99), at(100));
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(run(103), at(113));
+  EXPECT_EQ(Controller::opened_after(), 1u);
+  EXPECT_EQ(run(112), at(113));
+  EXPECT_EQ(run(113), at(123));
+  EXPECT_THAT(told, ElementsAre(at(103), at(113)));
+}
+
 TEST(Engine, APluginThatRefusesItsArgumentsStopsTheStartWhereTheyStand) {
   Calls calls;
   const Registry registry = TwoPlugins(calls);

@@ -4,6 +4,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace sky::scheduler {
@@ -173,9 +175,13 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   if (after_cycle) after_cycle(result);
   SetLogCycle(0);
   const auto& config = engine_->config();
-  ScheduleCycle(result.unfinished             ? Duration::zero()
-                : again_ || result.conflicted ? config.batch_delay
-                                              : config.period);
+  Duration wait = result.unfinished             ? Duration::zero()
+                  : again_ || result.conflicted ? config.batch_delay
+                                                : config.period;
+  if (result.next_reconcile && wait > config.batch_delay)
+    wait = std::clamp<Duration>(*result.next_reconcile - loop_.clock().Wall(), config.batch_delay,
+                                wait);
+  ScheduleCycle(wait);
 }
 
 void Scheduler::ReadStaleGroups() {
