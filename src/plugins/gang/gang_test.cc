@@ -110,7 +110,8 @@ TEST_F(Gates, QuotaReadyNeedsAShareForEachNeededMember) {
     framework::Refusals why;
     EXPECT_EQ(open->QuotaReady(round, why), tasks >= 3) << tasks;
     EXPECT_EQ(why.main, tasks >= 3 ? Reason::kNone : Reason::kInsufficientQuota);
-    if (tasks < 3) EXPECT_EQ(why.examples.at(Reason::kInsufficientQuota).have, tasks);
+    if (tasks >= 3) continue;
+    EXPECT_EQ(why.examples.at(Reason::kInsufficientQuota).have, tasks);
   }
 }
 
@@ -169,6 +170,21 @@ TEST_F(GangTest, ALostClaimMakesAGangUnready) {
   Delete("train-0");
   OpenSession open(c, std::make_unique<Gang>());
   EXPECT_FALSE(open->JobReady(open.Job("default/train")));
+}
+
+TEST_F(GangTest, ALeavingMemberIsNoneOfThoseThatRun) {
+  c.Job("train", 2, "gpu=1", {2, ""});
+  ASSERT_EQ(c.Cycle().size(), 2u);
+  c.Edit<api::PodGroup>("default/train", [](api::PodGroup& it) { it.spec.min_member = 3; });
+  c.Workers("train", 2, 2, "gpu=1");
+  ASSERT_EQ(c.Decide().size(), 1u);
+  const auto ready = [&] {
+    OpenSession open(c, std::make_unique<Gang>());
+    return open->JobReady(open.Job("default/train"));
+  };
+  EXPECT_TRUE(ready());
+  Delete("train-0");
+  EXPECT_FALSE(ready());
 }
 
 // --- order ---
