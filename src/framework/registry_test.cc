@@ -104,18 +104,18 @@ class Controller final : public ReconcilablePlugin {
  public:
   explicit Controller(std::vector<WallTime>& told) : told_(told) {}
   std::string_view name() const override { return "controller"; }
-  void OnSessionOpen(Session&) override { opened_after_ = told_.size(); }
+  void OnSessionOpen(Session&) override { told_at_opening = told_.size(); }
   void Reconcile(WallTime now) override {
     told_.push_back(now);
     next_ = now + std::chrono::seconds(10);
   }
   std::optional<WallTime> NextReconcile() const override { return next_; }
-  static size_t opened_after() { return opened_after_; }
+  static size_t opened_after() { return told_at_opening; }
 
  private:
   std::vector<WallTime>& told_;
   std::optional<WallTime> next_ = WallTime(std::chrono::seconds(100));
-  inline static size_t opened_after_ = 0;
+  inline static size_t told_at_opening = 0;
 };
 
 TEST(Engine, AControllerIsToldOfTimeWhenItsMomentHasComeBeforeTheSessionOpens) {
