@@ -34,7 +34,7 @@ struct TopologyPolicy {
   std::vector<model::CellId> cells;
   model::Network network = model::Network::kIb;
   bool with_siblings = false;    // `cells` are where live siblings are
-  int64_t without_topology = 0;  // ready nodes that are in no zone
+  int64_t without_topology = 0;  // nodes that are in no zone
 };
 
 // One job's round in this cycle: the statement spans hop 1, hop 2 and the gate.

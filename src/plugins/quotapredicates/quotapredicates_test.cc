@@ -272,13 +272,17 @@ TEST_F(QuotaTest, TheGateRefusesAQuotaThatCantCarryItsTasks) {
 
 // What hop 1 forgives, the gate and the commit forgive as well.
 TEST_F(QuotaTest, AHundredthOfADeviceIsForgivenAllTheWay) {
-  c.Nodes("n0", "gpu=2").Quotas("q", "gpu=1995m").Pod("a", "gpu=1");
-  EXPECT_THAT(c.Cycle(), BindsTasks("a", "n0"));
-  c.Pod("b", "gpu=1");
-  EXPECT_THAT(c.Cycle(), BindsTasks("b", "n0"));
+  c.Nodes("n0", "gpu=2").Quotas("q", "gpu=1995m").Job("train", 2, "gpu=1");
+  EXPECT_THAT(c.Cycle(), BindsTasks("train-[0-1]", "n0")) << "one share for the whole gang";
   EXPECT_FALSE(c.result().conflicted);
   c.Pod("late", "gpu=1");
   EXPECT_THAT(c.Cycle(), BindsNothing());
+}
+
+// Pods of one cycle too: the second finds the share that the first has planned.
+TEST_F(QuotaTest, JobsOfOneCycleShareAQuota) {
+  c.Nodes("n[0-1]", "gpu=8").Quotas("q", "gpu=2").Pod("a", "gpu=1").Pod("b", "gpu=1");
+  EXPECT_THAT(c.Cycle(), BindsTasks("a,b", "n0"));
 }
 
 }  // namespace
