@@ -69,7 +69,9 @@ class World {
     const std::vector<testing::Bound> bound = c.Cycle();
     EXPECT_EQ(bound.size(), 4u);
     for (const testing::Bound& one : bound) EXPECT_TRUE(one.pod.starts_with("healthy")) << one.pod;
-    if (!waits.empty()) EXPECT_EQ(c.Why(waits), reason) << c.Detail(waits);
+    if (!waits.empty()) {
+      EXPECT_EQ(c.Why(waits), reason) << c.Detail(waits);
+    }
     for (const cache::Complaint& complaint : c.cache().TakeComplaints())
       told.push_back(complaint.about.kind + " " + complaint.reason);
     EXPECT_EQ(c.Cycle().size(), 0u);
