@@ -136,7 +136,8 @@ class Rotation : public ::testing::Test {
   // The codes of these requests, oldest first; 0 is a watch that began.
   std::vector<int64_t> CodesOf(std::string_view verb, std::string_view resource) {
     std::vector<int64_t> codes;
-    for (const Json& request : J(front.Log(0))["requests"])
+    const Json log = J(front.Log(0));
+    for (const Json& request : log["requests"])
       if (TextAt(request, {"verb"}) == verb && TextAt(request, {"resource"}) == resource)
         codes.push_back(*IntAt(request, {"code"}));
     return codes;

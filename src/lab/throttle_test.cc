@@ -26,7 +26,8 @@ struct Asking {
 std::vector<Asking> Askings(const Front& front, std::string_view verb, std::string_view resource,
                             std::string_view name = "") {
   std::vector<Asking> out;
-  for (const Json& request : J(front.Log(0))["requests"])
+  const Json log = J(front.Log(0));
+  for (const Json& request : log["requests"])
     if (TextAt(request, {"verb"}) == verb && TextAt(request, {"resource"}) == resource &&
         (name.empty() || TextAt(request, {"name"}) == name))
       out.push_back({*ParseTime(TextAt(request, {"time"})), IntAt(request, {"code"}).value_or(-1)});
