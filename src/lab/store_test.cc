@@ -53,8 +53,8 @@ TEST(Store, ListsByNamespaceAndNameInByteOrder) {
     store.Put(kind, thing);
   }
   std::vector<std::string> keys;
-  for (const ObjectPtr& object : *store.List(kind, "", store.revision()))
-    keys.push_back(object->ns + "/" + object->name);
+  const auto listed = store.List(kind, "", store.revision());
+  for (const ObjectPtr& object : *listed) keys.push_back(object->ns + "/" + object->name);
   EXPECT_EQ(keys, (std::vector<std::string>{"a/10", "a/2", "a-b/0", "b/1"}));
   EXPECT_EQ(store.List(kind, "a", store.revision())->size(), 2u);
 }

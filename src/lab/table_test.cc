@@ -196,8 +196,7 @@ TEST(Discovery, ServesBothForms) {
   EXPECT_EQ(TextAt(c.Get("/api"), {"kind"}), "APIVersions");
   Texts core;
   const Json listed = c.Get("/api/v1");
-  for (const Json& resource : listed["resources"])
-    core.push_back(TextAt(resource, {"name"}));
+  for (const Json& resource : listed["resources"]) core.push_back(TextAt(resource, {"name"}));
   for (const char* name : {"pods", "pods/eviction", "pods/binding", "pods/status", "nodes",
                            "events", "resourcequotas"})
     EXPECT_NE(std::ranges::find(core, name), core.end()) << name;
