@@ -19,6 +19,7 @@
 #include "kube/kubeconfig.h"
 #include "kube/measured_transport.h"
 #include "scheduler/cycle_thread.h"
+#include "scheduler/elected.h"
 #include "scheduler/feeds.h"
 #include "scheduler/known.h"
 #include "scheduler/kube_metrics.h"
@@ -36,27 +37,6 @@ std::string Identity() {
   RAND_bytes(reinterpret_cast<unsigned char*>(&random), sizeof random);
   return fmt::format("{}_{:016x}", host, random);
 }
-
-// The election's answers in the words of the writers; always leading without one.
-class Lease final : public Leadership {
- public:
-  explicit Lease(const Clock& clock) : clock_(clock) {}
-  void Use(const kube::Election* election) { election_ = election; }
-  bool leading() const override {
-    return election_ == nullptr || election_->IsLeader(clock_.Mono());
-  }
-  std::optional<Duration> WriteTimeout() const override {
-    return election_ == nullptr ? Duration(std::chrono::seconds(4))
-                                : election_->WriteTimeout(clock_.Mono());
-  }
-  int64_t epoch() const override {
-    return election_ == nullptr ? 0 : election_->Epoch().value_or(-1);
-  }
-
- private:
-  const Clock& clock_;
-  const kube::Election* election_ = nullptr;
-};
 
 class Recorder final : public EventSink {
  public:
@@ -108,7 +88,7 @@ class Running {
   }
 
   SystemClock clock_;
-  Lease lease_;
+  Elected lease_;
   std::unique_ptr<kube::HttpClient> http_client_;
   std::unique_ptr<kube::MeasuredTransport> measured_;
   std::unique_ptr<kube::Client> client_;

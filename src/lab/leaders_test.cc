@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two whole schedulers, each with a clock, a line to the API server and a place in the election of
+// its own, under a stream of small gangs: whatever happens to clocks, renewals, the server or the
+// Lease, no binding of one may land after the other has begun, and soon one of them works again.
+#include <gtest/gtest.h>
+
+#include <spdlog/spdlog.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/process_transport.h"
+#include "lab/test_cluster.h"
+#include "scheduler/elected.h"
+#include "scheduler/feeds.h"
+#include "scheduler/known.h"
+#include "scheduler/kube_writer.h"
+#include "testing/words.h"
+
+namespace sky::lab {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kStep = 200ms;
+const std::string kLeasePath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+
+// A binding or a Placement that was sent, and until when it may still land.
+struct Sent {
+  int by;
+  MonoTime at, until;
+  std::string what;
+};
+
+// The way of one scheduler to the server; what it sends is noted.
+class Line final : public kube::Transport {
+ public:
+  Line(int number, kube::ManualLoop& loop, Front& front, std::vector<Sent>& log)
+      : number_(number), loop_(loop), inner_(loop, front), log_(log) {}
+  bool renewals_hang = false, down = false;
+
+  void CutStreams() { inner_.CutStreams(); }
+  kube::Loop& loop() override { return loop_; }
+  void Close(kube::StreamId id) override { inner_.Close(id); }
+  kube::StreamId Open(kube::Request request, kube::StreamCallbacks callbacks) override {
+    if (!down) return inner_.Open(std::move(request), std::move(callbacks));
+    loop_.Post([end = std::make_shared<kube::StreamCallbacks>(std::move(callbacks))] {
+      end->on_end(Fail(Code::kUnavailable, "refused"));
+    });
+    return ++refused_;
+  }
+  void Send(kube::Request request, kube::Done<kube::Response> done) override {
+    const auto answer = std::make_shared<kube::Done<kube::Response>>(std::move(done));
+    if (down) return loop_.Post([answer] { (*answer)(Fail(Code::kUnavailable, "refused")); });
+    const bool write = request.method != kube::Method::kGet;
+    if (renewals_hang && write && request.path.starts_with(kLeasePath)) {
+      loop_.RunAfter(request.timeout,
+                     [answer] { (*answer)(Fail(Code::kUnknownOutcome, "no answer in time")); });
+      return;
+    }
+    if (!write || (!request.path.ends_with("/binding") &&
+                   request.path.find("/placements") == std::string::npos))
+      return inner_.Send(std::move(request), [answer](auto it) { (*answer)(std::move(it)); });
+    const size_t entry = log_.size();
+    log_.push_back({number_, loop_.Now(), loop_.Now() + request.timeout, request.path});
+    EXPECT_TRUE(request.timeout_to_server);
+    inner_.Send(std::move(request), [this, answer, entry](Result<kube::Response> it) {
+      log_[entry].until = std::min(log_[entry].until, loop_.Now());
+      (*answer)(std::move(it));
+    });
+  }
+
+ private:
+  const int number_;
+  kube::ManualLoop& loop_;
+  ProcessTransport inner_;
+  std::vector<Sent>& log_;
+  kube::StreamId refused_ = kube::StreamId{1} << 40;  // no id of the inner transport's
+};
+
+class Replica final : public scheduler::EventSink {
+ public:
+  Replica(int number, Front& front, std::vector<Sent>& log)
+      : line(number, loop, front, log), client_(line), leadership_(clock) {
+    writer_ = std::make_unique<scheduler::KubeWriter>(client_, leadership_, *this);
+    auto engine = framework::Engine::Make(scheduler::AllKnown(),
+                                          framework::DefaultConfig(scheduler::AllKnown().Known()));
+    SKY_CHECK(engine.has_value(), "{}", engine.error().message());
+    scheduler_ = std::make_unique<scheduler::Scheduler>(loop, std::move(*engine), *writer_,
+                                                        leadership_, scheduler::RunInline);
+    feeds_ = std::make_unique<scheduler::Feeds>(client_, *scheduler_);
+    kube::ElectionOptions options;
+    options.ns = "kube-system";
+    options.name = "sky-scheduler";
+    options.identity = fmt::format("replica-{}", number);
+    options.seed = static_cast<uint64_t>(number) + 1;
+    kube::ElectionCallbacks callbacks;
+    callbacks.on_started = [this](int64_t) { scheduler_->OnLeadership(true); };
+    callbacks.on_stopped = [this](const std::string&) { scheduler_->OnLeadership(false); };
+    election_ = std::make_unique<kube::Election>(client_, options, std::move(callbacks));
+    leadership_.Use(election_.get());
+    feeds_->Start();
+    election_->Start();
+  }
+  ~Replica() { feeds_->Stop(); }
+
+  void Advance(Duration by) { loop.Advance(by); }
+  bool leading() const { return leadership_.leading(); }
+  std::string Audit() const { return scheduler_->cache().Audit(); }
+  void Note(const cache::ClusterWriter::EventNote&) override {}
+
+  ManualClock clock;
+  kube::ManualLoop loop{clock};
+  Line line;
+
+ private:
+  kube::Client client_;
+  scheduler::Elected leadership_;
+  std::unique_ptr<scheduler::KubeWriter> writer_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<scheduler::Feeds> feeds_;
+  std::unique_ptr<kube::Election> election_;
+};
+
+struct Leaders : ::testing::Test {
+  TestCluster c;
+  kube::ManualLoop server_loop{c.clock};
+  Front front{*c.api, c.clock,
+              [this](Duration wait, std::function<void()> task) {
+                server_loop.RunAfter(wait, std::move(task));
+              },
+              [](int) {}};
+  ~Leaders() override { spdlog::set_level(spdlog::level::info); }
+
+  std::vector<Sent> log;
+  std::vector<std::unique_ptr<Replica>> replicas;
+  bool busy = true;  // gangs come
+  int made = 0;
+  Duration since_made{};
+
+  Leaders() {
+    spdlog::set_level(spdlog::level::off);  // thousands of lost renewals
+    for (int i = 0; i < 4; ++i) Put(testing::MakeNode(fmt::format("n{}", i), Words("gpu=8")));
+    for (int i = 0; i < 16; ++i) Put(testing::MakeQuota(fmt::format("q{}", i), Words("gpu=1")));
+    for (int i = 0; i < 2; ++i) replicas.push_back(std::make_unique<Replica>(i, front, log));
+    Run(20s);
+  }
+  static testing::Words Words(std::string_view text) { return *testing::ReadWords(text); }
+  template <class T>
+  void Put(const T& object) {
+    const api::Kind& kind = api::KindOf<T>();
+    const std::string ns = kind.namespaced ? "default" : "";
+    EXPECT_EQ(c.client->Post(kind.Path(ns, ""), J(api::Encode(object))).status, 201);
+  }
+
+  // A gang of two every four seconds; those of twenty seconds ago go.
+  void NewGang() {
+    const std::string name = fmt::format("gang-{}", ++made), old = fmt::format("gang-{}", made - 5);
+    for (int i = 0; i < 2; ++i) {
+      c.client->Delete(fmt::format("{}/{}-{}?gracePeriodSeconds=0", kPods, old, i));
+      Put(testing::MakeWorker(name, fmt::format("{}-{}", name, i), Words("gpu=1")));
+    }
+    c.client->Delete(kGroups + "/" + old);
+    Put(testing::MakeGroup(name, 2, {}));
+  }
+  void Run(Duration time) {
+    for (Duration gone{}; gone < time; gone += kStep) {
+      since_made += kStep;
+      if (busy && since_made >= 4s) {
+        since_made = {};
+        NewGang();
+      }
+      c.api->Tick();
+      server_loop.Advance(kStep);
+      for (const auto& replica : replicas) replica->Advance(kStep);
+    }
+  }
+  int Leader() const {
+    EXPECT_FALSE(replicas[0]->leading() && replicas[1]->leading());
+    return replicas[0]->leading() ? 0 : replicas[1]->leading() ? 1 : -1;
+  }
+  MonoTime Now() const { return c.clock.Mono(); }
+  // Of `by` after `since`.
+  size_t SentBy(int by, MonoTime since) const {
+    return static_cast<size_t>(std::ranges::count_if(
+        log, [&](const Sent& sent) { return sent.by == by && sent.at > since; }));
+  }
+  // Nothing of one was under way when the other sent.
+  void ExpectNoOverlap() const {
+    for (size_t i = 0; i < log.size(); ++i)
+      for (size_t k = 0; k < i; ++k)
+        if (log[k].by != log[i].by)
+          EXPECT_LE(log[k].until, log[i].at) << log[k].what << " and " << log[i].what;
+  }
+  // The last gangs run: somebody works.
+  void ExpectAtWork() {
+    const int leader = Leader();
+    ASSERT_NE(leader, -1);
+    EXPECT_GT(SentBy(leader, Now() - 9s), 0u);
+    for (const int back : {1, 2}) {
+      const Json pod = c.Get(fmt::format("{}/gang-{}-0", kPods, made - back));
+      EXPECT_TRUE(pod["spec"].contains("nodeName")) << pod.dump();
+    }
+    EXPECT_EQ(replicas[static_cast<size_t>(leader)]->Audit(), "");
+    ExpectNoOverlap();
+  }
+};
+
+TEST_F(Leaders, AStandbyWhoseClockIsAnHourAheadTakesNothingOver) {
+  ExpectAtWork();
+  const int leader = Leader();
+  replicas[static_cast<size_t>(1 - leader)]->clock.StepWall(1h);
+  Run(40s);
+  EXPECT_EQ(Leader(), leader);
+  EXPECT_EQ(SentBy(1 - leader, MonoTime{}), 0u);
+  replicas[static_cast<size_t>(leader)]->clock.StepWall(-2h);
+  Run(30s);
+  EXPECT_EQ(Leader(), leader);
+  ExpectAtWork();
+}
+
+TEST_F(Leaders, ALeaderWhoseRenewalsHangSendsNothingAfterItsDeadlineAndTheOtherGoesOn) {
+  const int leader = Leader();
+  replicas[static_cast<size_t>(leader)]->line.renewals_hang = true;
+  const MonoTime hung = Now();
+  Run(60s);
+  EXPECT_EQ(SentBy(leader, hung + 10s), 0u) << "the renew deadline is ten seconds";
+  EXPECT_EQ(Leader(), 1 - leader);
+  EXPECT_GT(SentBy(1 - leader, hung), 0u);
+  replicas[static_cast<size_t>(leader)]->line.renewals_hang = false;
+  Run(30s);
+  EXPECT_EQ(Leader(), 1 - leader) << "it stands behind again";
+  ExpectAtWork();
+}
+
+TEST_F(Leaders, AfterTheServerWasAwayForFiveMinutesOneLeadsWithinTwoLeaseTimes) {
+  for (const auto& replica : replicas) {
+    replica->line.down = true;
+    replica->line.CutStreams();
+  }
+  const MonoTime away = Now();
+  NewGang();
+  busy = false;
+  Run(5min);
+  busy = true;
+  EXPECT_EQ(Leader(), -1);
+  EXPECT_EQ(SentBy(0, away) + SentBy(1, away), 0u);
+  for (const auto& replica : replicas) replica->line.down = false;
+  Run(30s);
+  EXPECT_NE(Leader(), -1);
+  Run(45s);  // its watches come back after their back-off
+  ExpectAtWork();
+}
+
+TEST_F(Leaders, ALeaseThatSomebodyEditsOrDeletesCostsTwoLeaseTimesAtMost) {
+  for (const bool deleted : {false, true}) {
+    const std::string path = kLeasePath + "/sky-scheduler";
+    if (deleted)
+      EXPECT_TRUE(c.client->Delete(path).ok());
+    else
+      EXPECT_TRUE(c.client
+                      ->Patch(InProcess::PatchType::kMerge, path,
+                              J(R"({"spec":{"holderIdentity":"nobody-we-know"}})"))
+                      .ok());
+    Run(35s);
+    ExpectAtWork();
+  }
+}
+
+}  // namespace
+}  // namespace sky::lab
