@@ -79,7 +79,9 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
   const TaskId id = cluster_.tasks().Find(uid);
   if (delta.type == Type::kDelete) {
     if (!id.valid()) return Effect::kNothing;
+    const std::string job = cluster_.tasks()[id].facts->job_key;
     cluster_.RemovePod(uid);
+    ForgetGone(job);
     return Effect::kRelevant;
   }
   const auto before = id.valid() ? cluster_.tasks()[id].facts : nullptr;
@@ -97,6 +99,13 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
   }
   if (!PodMatters(before.get(), *facts)) return Effect::kQuiet;
   return echo ? Effect::kQuiet : Effect::kRelevant;
+}
+
+// Neither a group nor a member is left of it.
+void Cache::ForgetGone(const std::string& job) {
+  if (cluster_.jobs().Find(job).valid()) return;
+  news_.erase(job);
+  stale_groups_.erase(job);
 }
 
 Effect Cache::Apply(const api::Delta<api::Node>& delta) {
@@ -139,7 +148,7 @@ Effect Cache::Apply(const api::Delta<api::PodGroup>& delta) {
   if (delta.type == api::Delta<api::PodGroup>::Type::kDelete) {
     if (!before || before->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
     cluster_.RemovePodGroup(key);
-    if (!cluster_.jobs().Find(key).valid()) news_.erase(key);
+    ForgetGone(key);
     return Effect::kRelevant;
   }
   news_[key].group = ++sequence_;
@@ -300,9 +309,11 @@ void Cache::UpdateSnapshot(Cluster& snapshot) {
   cluster_.ReleaseFreed();
 }
 
-void Cache::SetBackoff(std::string_view job, std::optional<WallTime> until) {
+bool Cache::SetBackoff(std::string_view job, std::optional<WallTime> until) {
   const std::lock_guard lock(mutex_);
-  cluster_.SetBackoff(cluster_.jobs().Find(job), until);
+  const model::JobId id = cluster_.jobs().Find(job);
+  cluster_.SetBackoff(id, until);
+  return id.valid();
 }
 
 std::vector<Complaint> Cache::TakeComplaints() {

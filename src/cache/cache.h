@@ -98,16 +98,15 @@ class Cache {
   void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
 
-  // The job isn't planned before then; absent: it may be.
-  void SetBackoff(std::string_view job, std::optional<WallTime> until);
+  // The job isn't planned before then; absent: it may be. False: there is no such job any more.
+  bool SetBackoff(std::string_view job, std::optional<WallTime> until);
   // What is wrong with objects, each once: between cycles.
   std::vector<Complaint> TakeComplaints();
-  // An object that doesn't decode and is left out; "": it is good again, or gone.
+  // It doesn't decode and is left out; "": it is good again, or gone.
   void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
 
   bool HasQueue(std::string_view name) const;
-  // "" when the PodGroup isn't there.
-  std::string GroupUid(std::string_view key) const;
+  std::string GroupUid(std::string_view key) const;  // "" when the PodGroup isn't there
   // A copy of the whole cluster, for diagnosis and tests.
   model::Cluster Copy() const;
   std::string Audit() const;
@@ -117,6 +116,7 @@ class Cache {
     uint64_t member = 0,
              group = 0;  // sequence numbers of the last member's arrival and group's word
   };
+  void ForgetGone(const std::string& job);
   void Settle();  // Flush, and note quotas whose picture may be stale
   std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;
   // What stood on the round's nodes before its claims.

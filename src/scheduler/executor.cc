@@ -251,6 +251,12 @@ void Executor::Forsake(const RunningPtr& running) {
 
 void Executor::Forget(const RunningPtr& running) { std::erase(voids_, running); }
 
+void Executor::ForgetRecord(const api::Placement& placement) {
+  const auto written = last_written_.find(placement.metadata.Key());
+  if (written != last_written_.end() && written->second->metadata.uid == placement.metadata.uid)
+    last_written_.erase(written);
+}
+
 bool Executor::Knows(const api::Placement& placement) const {
   const std::string key = placement.metadata.Key();
   const auto same = [&](const api::Placement& mine) {

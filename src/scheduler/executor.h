@@ -48,6 +48,8 @@ class Executor {
   // Writes the record of the round's group anew with what is open now: entries whose claims ended
   // while their pods live must not come back at the next start.
   void Void(const cache::Round& round);
+  // The record is gone from the API.
+  void ForgetRecord(const api::Placement& placement);
   // Did this executor write, or is it writing, this content?
   bool Knows(const api::Placement& placement) const;
   // The lease was renewed, or we lead again.

@@ -64,15 +64,23 @@ void Scheduler::DeleteDead(const api::Placement& placement) {
 }
 
 void Scheduler::AfterDelta(const api::Delta<api::Placement>& delta) {
+  if (delta.type == api::Delta<api::Placement>::Type::kDelete)
+    return executor_.ForgetRecord(*delta.object);
   if (!Active()) return;
-  if (delta.type == api::Delta<api::Placement>::Type::kDelete) return;
   // Whatever this leadership didn't write (an old leader's late word, a stranger's) is checked like
   // a record found at the start.
   if (delta.object->spec.leader_epoch != leadership_.epoch() || !executor_.Knows(*delta.object))
     AdoptOne(*delta.object);
 }
 
+void Scheduler::AfterDelta(const api::Delta<api::Pod>& delta) {
+  if (delta.type == api::Delta<api::Pod>::Type::kDelete && !backoffs_.empty())
+    backoffs_.erase("pod:" + delta.object->metadata.Key());
+}
+
 void Scheduler::AfterDelta(const api::Delta<api::PodGroup>& delta) {
+  if (delta.type == api::Delta<api::PodGroup>::Type::kDelete)
+    backoffs_.erase(delta.object->metadata.Key());
   if (!Active()) return;
   if (const auto placement = cache_.FindPlacement(delta.object->metadata.Key()))
     if (delta.type == api::Delta<api::PodGroup>::Type::kDelete ||

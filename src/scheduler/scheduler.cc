@@ -59,7 +59,10 @@ void Scheduler::BackOff(const std::string& job) {
                                   : std::min<Duration>(wait * 2, std::chrono::seconds(60));
   const Duration jittered =
       wait + Duration(static_cast<int64_t>(static_cast<double>(wait.count()) * jitter_.Unit() / 4));
-  cache_.SetBackoff(job, loop_.clock().Wall() + jittered);
+  if (!cache_.SetBackoff(job, loop_.clock().Wall() + jittered)) {
+    backoffs_.erase(job);
+    return;
+  }
   loop_.RunAfter(jittered, alive_.Guard([this] { Noticed(Effect::kRelevant); }));
 }
 

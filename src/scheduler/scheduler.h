@@ -69,6 +69,7 @@ class Scheduler {
   void Noticed(cache::Effect effect);
   template <class T>
   void AfterDelta(const api::Delta<T>&) {}
+  void AfterDelta(const api::Delta<api::Pod>& delta);
   void AfterDelta(const api::Delta<api::Placement>& delta);
   void AfterDelta(const api::Delta<api::PodGroup>& delta);
   void AfterDelta(const api::Delta<api::Queue>& delta);
