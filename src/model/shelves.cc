@@ -15,9 +15,13 @@ void Shelves::Note(QuotaId quota, Place place, ClassId quota_class, std::string_
   if (entry.place == place && entry.quota_class == quota_class &&
       (place != Place::kFree || entry.key == NaturalKey(name)))
     return;
-  if (entry.place != Place::kNone) {
-    const auto shelf = shelves_.find(entry.quota_class);
-    if (entry.place == Place::kFree) shelf->second.free.erase(entry.key);
+  const auto shelf =
+      entry.place == Place::kNone ? shelves_.end() : shelves_.find(entry.quota_class);
+  if (shelf != shelves_.end()) {
+    // A quota that was made anew has the name and another row: only our own entry goes.
+    if (const auto own = shelf->second.free.find(entry.key);
+        own != shelf->second.free.end() && own->second == quota)
+      shelf->second.free.erase(own);
     shelf->second.held.erase(quota);
     shelf->second.partial.erase(quota);
     if (shelf->second.free.empty() && shelf->second.held.empty() && shelf->second.partial.empty())
@@ -25,11 +29,11 @@ void Shelves::Note(QuotaId quota, Place place, ClassId quota_class, std::string_
   }
   entry = Entry{place, quota_class, place == Place::kFree ? NaturalKey(name) : std::string()};
   if (place == Place::kNone) return;
-  Shelf& shelf = shelves_[quota_class];
-  grown_ = shelf.grown = Tick();
-  if (place == Place::kFree) shelf.free.emplace(entry.key, quota);
-  if (place == Place::kHeld) shelf.held.insert(quota);
-  if (place == Place::kPartial) shelf.partial.insert(quota);
+  Shelf& to = shelves_[quota_class];
+  grown_ = to.grown = Tick();
+  if (place == Place::kFree) to.free.insert_or_assign(entry.key, quota);
+  if (place == Place::kHeld) to.held.insert(quota);
+  if (place == Place::kPartial) to.partial.insert(quota);
 }
 
 }  // namespace sky::model
