@@ -204,7 +204,7 @@ RC_GTEST_PROP(HealingLaw, PodsWithoutTheRightToAQuotaMoveNothing, (uint64_t seed
   c.Put(testing::MakeGroup("invaders", 1, *testing::ReadWords("queue=enemy")));
   for (int i = 0; i < 6; ++i) {
     const auto quotas = c.Keys<api::Quota>();
-    const std::string quota = quotas[rng.Below(quotas.size())];
+    const std::string& quota = quotas[rng.Below(quotas.size())];
     if (std::ranges::count(c.Get<api::Quota>(quota).spec.shared_queues, "enemy") > 0) continue;
     const bool stranger = rng.Below(2) == 0;
     const std::string words = fmt::format("gpu=1 node=n{} quota={}{}", rng.Below(6), quota,

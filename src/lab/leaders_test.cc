@@ -101,7 +101,7 @@ class Replica final : public scheduler::EventSink {
     feeds_->Start();
     election_->Start();
   }
-  ~Replica() { feeds_->Stop(); }
+  ~Replica() override { feeds_->Stop(); }
 
   void Advance(Duration by) { loop.Advance(by); }
   bool leading() const { return leadership_.leading(); }
