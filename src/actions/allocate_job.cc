@@ -30,12 +30,12 @@ Verdict MayPlan(const Session& session, model::JobId id) {
   if (queue.object->status.state == "Closed" || queue.object->status.state == "Closing" ||
       queue.object->metadata.deleting())
     return Verdict::NotNow(Reason::kQueueClosed);
-  if (job.backoff_until && session.now() < *job.backoff_until)
-    return Verdict::NotNow(Reason::kBackoff);
+  if (job.backoff != Reason::kNone) return Verdict::NotNow(job.backoff);
   return session.JobValid(id);
 }
 
 std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason reason) {
+  if (reason == job.backoff) return job.backoff_why;
   switch (reason) {
     case Reason::kNoPodGroup:
       return fmt::format("PodGroup {} doesn't exist", job.name);
@@ -49,8 +49,6 @@ std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason 
       return fmt::format("queue {} doesn't exist", job.queue_name);
     case Reason::kQueueClosed:
       return fmt::format("queue {} takes no new jobs", job.queue_name);
-    case Reason::kBackoff:
-      return "the API server refused a write of its last round; it is tried again soon";
     default:
       return {};
   }
@@ -64,7 +62,6 @@ bool WaitsForItself(Reason reason) {
     case Reason::kPriorityClassNotFound:
     case Reason::kQueueNotFound:
     case Reason::kQueueClosed:
-    case Reason::kBackoff:
     case Reason::kNotEnoughPods:
     case Reason::kGated:
       return true;
@@ -123,8 +120,8 @@ class AllocateJob final : public framework::Action {
       Refusals why;
       why.Add(verdict.fit() ? Verdict::NotNow(Reason::kJobBlockedByJobQueue) : verdict);
       why.detail = Detail(cluster, cluster.jobs()[id], verdict.reason);
-      if (WaitsForItself(verdict.reason))
-        naps_.Sleep(session, id, {Want::What::kItself}, cluster.jobs()[id].backoff_until);
+      if (WaitsForItself(verdict.reason) || cluster.jobs()[id].backoff != Reason::kNone)
+        naps_.Sleep(session, id, {Want::What::kItself});
       return session.Refuse(id, std::move(why));
     }
     if (cluster.jobs()[id].placeable == 0) {

@@ -1,45 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
-// bind: for every task whose quota has a node, asks once more whether it may run there, and lets
-// the gang's bindings go together when JobReady agrees. Rounds of earlier cycles that waited are
-// asked again.
+// bind: lets the bindings of a round go together. What was decided in this cycle is asked once more
+// whether each task may run on its quota's node, and whether the gang is ready. A round of an
+// earlier cycle (one that waited, that was found in a Placement, or whose approval was taken back
+// because something changed) is judged as if it was newly planned: rights, predicates, room.
+//
+//   all of it holds ─► approved        it only has to wait for leaving pods ─► asked again
+//   some doesn't: nobody of the gang runs ─► all of it is given up, and planned again
+//                 else ─► that part is given up, and a repair round finds it another place
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "actions/actions.h"
 #include "framework/session.h"
+#include "model/room.h"
 
 namespace sky::actions {
 namespace {
+
+using framework::Session;
+using framework::Statement;
+using model::Reason;
+using model::TaskId;
+using model::Verdict;
+
+using Tasks = std::vector<TaskId>;
+
+// The first reason that a claim would be refused today, after the round's other claims.
+Verdict AskAgain(const Session& session, Statement& statement, TaskId id,
+                 const model::Claim& claim) {
+  const model::Cluster& cluster = session.cluster();
+  const model::Quota& quota = cluster.quotas()[claim.quota];
+  if (!cluster.tasks()[id].placeable()) return Verdict::NotNow(Reason::kGated);
+  if (!quota.usable()) return Verdict::NotNow(Reason::kQuotaNotFound);
+  if (!cluster.nodes()[claim.node].exists()) return Verdict::NotNow(Reason::kNodeNotReady);
+  if (quota.node.valid() && quota.node != claim.node)
+    return Verdict::NotNow(Reason::kPlacementConflict);
+  if (const Verdict one = session.task_to_quota.Feasible(id, claim.quota); !one.fit()) return one;
+  const bool moves = !quota.node.valid();
+  statement.AllocateTaskToQuota(id, claim.quota, claim.node);
+  if (moves) {
+    const Verdict two = session.quota_to_node.Feasible(claim.quota, claim.node);
+    if (!two.fit()) return two;
+    statement.AllocateQuotaToNode(claim.quota, claim.node);
+  }
+  return session.task_to_node.Feasible(id, claim.node);
+}
+
+// What was lost, and what of it people should hear.
+struct Lost {
+  std::set<TaskId> tasks;
+  std::string first;
+  void Add(const model::Cluster& cluster, TaskId id, const Verdict& verdict) {
+    if (!tasks.insert(id).second || tasks.size() > 1) return;
+    first = fmt::format("{} on {}: {}", cluster.tasks()[id].facts->meta().name,
+                        cluster.nodes()[cluster.tasks()[id].claim.node].name,
+                        model::ReasonName(verdict.reason));
+  }
+};
+
+Lost JudgeAnew(Session& session, const Tasks& tasks) {
+  const model::Cluster& cluster = session.cluster();
+  Lost lost;
+  std::vector<std::pair<TaskId, Verdict>> refused;
+  {
+    Statement statement(session);  // undone: only the answers are kept
+    std::map<TaskId, model::Claim> claims;
+    for (const TaskId id : tasks) claims.emplace(id, cluster.tasks()[id].claim);
+    for (const TaskId id : tasks) statement.Lift(id);
+    for (const TaskId id : tasks) {
+      const size_t before = statement.Savepoint();
+      const Verdict verdict = AskAgain(session, statement, id, claims.at(id));
+      if (verdict.fit()) continue;
+      statement.RollBackTo(before);
+      refused.emplace_back(id, verdict);
+    }
+  }
+  for (const auto& [id, verdict] : refused) lost.Add(cluster, id, verdict);
+  Tasks kept;
+  std::ranges::copy_if(tasks, std::back_inserter(kept),
+                       [&](TaskId id) { return !lost.tasks.contains(id); });
+  if (model::RoomFor(cluster, kept) != model::Room::kNone) return lost;
+  // One after the other: on an over-bound node the last are those without a place.
+  for (const TaskId id : std::exchange(kept, {})) {
+    kept.push_back(id);
+    if (model::RoomFor(cluster, kept) != model::Room::kNone) continue;
+    kept.pop_back();
+    lost.Add(cluster, id, Verdict::NotNow(Reason::kInsufficientIdle));
+  }
+  return lost;
+}
 
 class Bind final : public framework::Action {
  public:
   std::string_view name() const override { return "bind"; }
 
-  void Execute(framework::Session& session) override {
-    std::map<uint64_t, std::vector<model::TaskId>> rounds;
-    for (const model::TaskId task : session.cluster().unapproved())
-      rounds[session.cluster().tasks()[task].claim.round].push_back(task);
-    for (const auto& [round, tasks] : rounds) Release(session, round, tasks);
+  void Execute(Session& session) override {
+    const model::Cluster& cluster = session.cluster();
+    std::map<uint64_t, Tasks> waiting;
+    for (const TaskId task : cluster.unapproved())
+      waiting[cluster.tasks()[task].claim.round].push_back(task);
+    std::set<uint64_t> fresh;
+    for (const cache::Round& round : session.committed()) fresh.insert(round.number);
+    for (auto& [round, tasks] : waiting) {
+      if (fresh.contains(round))
+        Release(session, round, tasks);
+      else
+        Judge(session, round, tasks);
+    }
   }
 
  private:
-  static void Release(framework::Session& session, uint64_t round,
-                      const std::vector<model::TaskId>& tasks) {
+  static void Release(Session& session, uint64_t round, const Tasks& tasks) {
     const model::Cluster& cluster = session.cluster();
-    framework::Statement statement(session);
+    Statement statement(session);
     framework::Refusals why;
     const model::JobId job = cluster.tasks()[tasks.front()].job;
-    for (const model::TaskId task : tasks) {
-      const model::Verdict verdict =
-          session.task_to_node.Feasible(task, cluster.tasks()[task].claim.node);
+    for (const TaskId task : tasks) {
+      const Verdict verdict = session.task_to_node.Feasible(task, cluster.tasks()[task].claim.node);
       why.Add(verdict);
       if (verdict.fit()) statement.Allocate(task);
     }
-    if (!why.empty() || !job.valid() || !session.JobReady(job)) {
-      if (job.valid() && !why.empty()) session.Refuse(job, std::move(why));
+    if (!job.valid() || !why.empty() || !session.JobReady(job)) {
+      if (job.valid() && why.empty()) why.Add(Reason::kWaitingForReleasing);
+      if (job.valid()) session.Refuse(job, std::move(why));
       return;
     }
     statement.Keep();
     session.Approve(round);
+  }
+
+  static void Judge(Session& session, uint64_t round, const Tasks& tasks) {
+    const model::Cluster& cluster = session.cluster();
+    const model::JobId id = cluster.tasks()[tasks.front()].job;
+    const model::Job& job = cluster.jobs()[id];
+    const bool runs = job.bound > 0;
+    if (!job.exists()) return GiveUp(session, round, tasks, "its group is gone");
+    // By rank. `tasks` stand by id.
+    Tasks ordered;
+    std::ranges::copy_if(job.ranked, std::back_inserter(ordered),
+                         [&](TaskId task) { return std::ranges::binary_search(tasks, task); });
+    const Lost lost = JudgeAnew(session, ordered);
+    if (!runs && !lost.tasks.empty()) return GiveUp(session, round, tasks, lost.first);
+    if (!runs && job.ready < job.needed)
+      return GiveUp(session, round, tasks,
+                    fmt::format("{} of {} members are left", job.ready, job.needed));
+    if (!lost.tasks.empty())
+      return GiveUp(session, round, {lost.tasks.begin(), lost.tasks.end()}, lost.first);
+    Statement statement(session);
+    for (const TaskId task : ordered) statement.Allocate(task);
+    if (model::RoomFor(cluster, ordered) == model::Room::kFits && session.JobReady(id)) {
+      statement.Keep();
+      return session.Approve(round);
+    }
+    framework::Refusals why;
+    why.Add(Reason::kWaitingForReleasing);
+    session.Refuse(id, std::move(why));
+  }
+
+  static void GiveUp(Session& session, uint64_t round, const Tasks& tasks, std::string why) {
+    cache::GivenUp places;
+    places.round = round;
+    places.why = std::move(why);
+    for (const TaskId task : tasks)
+      places.uids.push_back(session.cluster().tasks()[task].facts->meta().uid);
+    session.given_up.push_back(std::move(places));
   }
 };
 

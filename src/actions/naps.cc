@@ -17,11 +17,10 @@ uint64_t Grown(const Cluster& cluster) {
 
 }  // namespace
 
-void Naps::Sleep(const Session& session, JobId job, Want want, std::optional<WallTime> until) {
+void Naps::Sleep(const Session& session, JobId job, Want want) {
   const Cluster& cluster = session.cluster();
-  const WallTime longest = session.now() + kLongest;
   naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(), Grown(cluster),
-                        until ? std::min(*until, longest) : longest, std::move(want)};
+                        session.now().mono + kLongest, std::move(want)};
 }
 
 bool Naps::Asleep(const Session& session, Capacities& capacities, JobId job) {
@@ -29,7 +28,7 @@ bool Naps::Asleep(const Session& session, Capacities& capacities, JobId job) {
   if (at == naps_.end()) return false;
   Nap& nap = at->second;
   const Cluster& cluster = session.cluster();
-  bool asleep = session.now() < nap.until && nap.job == cluster.jobs()[job].tick &&
+  bool asleep = session.now().mono < nap.until && nap.job == cluster.jobs()[job].tick &&
                 nap.queues == cluster.queues_changed();
   if (const uint64_t grown = Grown(cluster);
       asleep && nap.seen != grown && nap.want.what != Want::What::kItself) {

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -40,15 +39,13 @@ class Naps {
   // Once a cycle, before any question.
   void Begin() { best_.clear(), quotas_.clear(); }
   bool Asleep(const framework::Session& session, Capacities& capacities, model::JobId job);
-  // `until`: an earlier end than the longest.
-  void Sleep(const framework::Session& session, model::JobId job, Want want,
-             std::optional<WallTime> until = {});
+  void Sleep(const framework::Session& session, model::JobId job, Want want);
 
  private:
   struct Nap {
     uint64_t job = 0, queues = 0;  // ticks of its row, and of what any queue says
     uint64_t seen = 0;             // the tick up to which growth was looked at
-    WallTime until{};
+    MonoTime until{};
     Want want;
   };
   bool StillHopeless(const framework::Session& session, Capacities& capacities, model::JobId job,

@@ -16,11 +16,19 @@ using Duration = std::chrono::nanoseconds;
 using WallTime = std::chrono::sys_time<Duration>;
 using MonoTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
+// One moment by both clocks: deadlines and waits by `mono`, what objects are stamped with by
+// `wall`.
+struct Instant {
+  WallTime wall{};
+  MonoTime mono{};
+};
+
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual WallTime Wall() const = 0;
   virtual MonoTime Mono() const = 0;
+  Instant Now() const { return {Wall(), Mono()}; }
 };
 
 // The machine's clocks. Thread-safe.

@@ -64,7 +64,7 @@ model::NodeZones ZonesOf(const std::string& node, const Topologies& topologies,
 Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
     : names_(std::move(names)), settings_(std::move(settings)), cluster_(names_) {}
 
-void Cache::SetNow(WallTime now) {
+void Cache::SetNow(MonoTime now) {
   const std::lock_guard lock(mutex_);
   now_ = now;
 }
@@ -271,9 +271,9 @@ Effect Cache::MarkLostNodes(Duration lost_after) {
   return effect;
 }
 
-std::optional<WallTime> Cache::NextLoss(Duration lost_after) const {
+std::optional<MonoTime> Cache::NextLoss(Duration lost_after) const {
   const std::lock_guard lock(mutex_);
-  std::optional<WallTime> next;
+  std::optional<MonoTime> next;
   for (const auto& [name, since] : unready_since_) {
     const NodeId id = cluster_.nodes().Find(name);
     if (!id.valid() || cluster_.nodes()[id].lost) continue;
@@ -286,6 +286,7 @@ void Cache::Settle() {
   cluster_.Flush();
   const model::Touched touched = cluster_.TakeTouched();
   for (const QuotaId id : touched.quotas) picture_candidates_.insert(id);
+  changed_groups_.insert(touched.jobs.begin(), touched.jobs.end());
   complaints_.Note(cluster_, touched);
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
@@ -309,10 +310,10 @@ void Cache::UpdateSnapshot(Cluster& snapshot) {
   cluster_.ReleaseFreed();
 }
 
-bool Cache::SetBackoff(std::string_view job, std::optional<WallTime> until) {
+bool Cache::SetBackoff(std::string_view job, model::Reason reason, std::string why) {
   const std::lock_guard lock(mutex_);
   const model::JobId id = cluster_.jobs().Find(job);
-  cluster_.SetBackoff(id, until);
+  cluster_.SetBackoff(id, reason, std::move(why));
   return id.valid();
 }
 
@@ -351,7 +352,7 @@ std::string Cache::Audit() const {
   return copy.Audit();
 }
 
-std::vector<Cache::StaleGroup> Cache::TakeStaleGroups() {
+std::vector<StaleGroup> Cache::TakeStaleGroups() {
   const std::lock_guard lock(mutex_);
   cluster_.Flush();
   std::vector<StaleGroup> stale;
@@ -394,25 +395,6 @@ Effect Cache::ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::Po
 void Cache::ReadFailed(const StaleGroup& read) {
   const std::lock_guard lock(mutex_);
   stale_groups_.insert(read.key);
-}
-
-Effect Cache::Adopt(Round& round) {
-  const std::lock_guard lock(mutex_);
-  round.number = next_round_++;
-  const CommittedBefore before = CommittedOn(round);
-  OpenClaims(round, model::Claim::Phase::kClaimed);
-  cluster_.Flush();
-  // What doesn't fit any more goes, entry by entry, from the last rank.
-  while (!round.entries.empty() && !CheckRoom(round, before).empty()) {
-    cluster_.SetClaim(round.entries.back().task, model::Claim{});
-    round.entries.pop_back();
-    cluster_.Flush();
-  }
-  if (round.entries.empty()) return Effect::kNothing;
-  std::set<std::string>& open = rounds_[round.number];
-  for (const RoundEntry& entry : round.entries) open.insert(entry.uid);
-  Settle();
-  return Effect::kRelevant;
 }
 
 }  // namespace sky::cache

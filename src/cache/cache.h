@@ -37,10 +37,10 @@ class Cache {
 
   // Time passed: nodes NotReady (or gone) since `lost_before` lose what no pod holds there.
   // Call before Apply with the time to stamp changes with.
-  void SetNow(WallTime now);
+  void SetNow(MonoTime now);
   Effect MarkLostNodes(Duration lost_after);
-  // The next instant at which MarkLostNodes would change something.
-  std::optional<WallTime> NextLoss(Duration lost_after) const;
+  // When MarkLostNodes would next change something.
+  std::optional<MonoTime> NextLoss(Duration lost_after) const;
 
   // --- snapshots ---
   // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since,
@@ -51,55 +51,51 @@ class Cache {
   // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the
   // round its number and opens its claims (Writing).
   std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
-  // Groups whose members came after the group was last heard of: read them again before planning
-  // (F6).
-  struct StaleGroup {
-    std::string key, namespace_, name;
-    uint64_t sequence = 0;  // pass back to ConfirmGroup
-  };
+  // To be read again before planning (F6).
   std::vector<StaleGroup> TakeStaleGroups();
   // `group` null: it isn't there.
   Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
   void ReadFailed(const StaleGroup& read);  // to be asked again
 
   // --- claims: what the executor reports ---
-  void Acknowledge(uint64_t round);                          // Writing → Claimed
-  void Approve(uint64_t round);                              // the bind action let it go
+  void Acknowledge(uint64_t round);  // Writing → Claimed
+  // The bind action let it go by what it saw. False: that has changed since, nothing is approved.
+  bool Approve(uint64_t round, const model::Cluster& seen);
+  // Takes approval back from what wasn't sent (from one entry, with a UID): to be judged again.
+  void Withdraw(uint64_t round, std::string_view uid = {});
   void MarkSending(uint64_t round, const std::string& uid);  // a binding is open
   void Drop(uint64_t round, const std::string& uid);         // on proof only (F10)
   void DropRound(uint64_t round);  // refused, or voided: every entry not sending
-  // Is the entry still to be bound: pod alive, unbound, claim open, node Ready, schedulable and
-  // large enough?
-  bool MayBind(uint64_t round, const RoundEntry& entry);
+  // Before the first binding: do all open entries still hold, and is the gang still whole?
+  Send MayStart(const Round& round);
+  // Before each binding: is all that its approval read as it was, and is there room?
+  Send MayBind(const Round& round, const RoundEntry& entry);
   bool ClaimOpen(uint64_t round, const std::string& uid) const;
+  bool Runs(std::string_view job);  // a member is bound, or has succeeded
   // A binding that was acknowledged before the watch tells: the pod counts as bound from now on.
   void NoteBound(const std::string& uid, const std::string& node, const std::string& quota);
 
   // --- recovery: claims of a Placement that this process didn't write ---
   std::shared_ptr<const api::Placement> FindPlacement(const std::string& key) const;
   std::vector<std::shared_ptr<const api::Placement>> Placements() const;  // by creation, then key
-  // Does the entry still speak of a live, unbound pod, and of a quota and node that exist?
-  struct Adoption {
-    Round round;                            // entries that hold
-    std::vector<std::string> void_entries;  // "task: why"
-    bool any_bound = false;                 // a member of the gang already runs
-    bool spent = false;  // nothing open is left: bound, gone, or not this group's
-  };
-  Adoption CheckPlacement(const api::Placement& placement) const;
-  // Opens the claims (Claimed) of entries that CheckPlacement found good, as far as there is room:
-  // what has none is taken out of the round.
+  // Does each entry still speak of a live, unbound pod, and of a quota and node that exist?
+  Adoption CheckPlacement(const api::Placement& placement);
+  // Opens the claims (Claimed) of entries that hold; those without room leave the round.
   Effect Adopt(Round& round);
 
   // --- pictures ---
-  // Quotas whose status differs from the truth, `max` at most. Each is given once; it comes again
-  // when its object or its truth changes (the echo of a write is such a change), or on
-  // PictureAgain.
+  // Quotas whose status differs from the truth, `max` at most. Each is given once; again when its
+  // object or its truth changes (the echo of a write is such a change), or on PictureAgain.
   std::vector<Picture> TakeStalePictures(size_t max);
   void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
+  // Groups that changed, or whose members did, since the last call.
+  std::vector<Standing> TakeStandings();
+  std::optional<Standing> StandingOf(std::string_view group);
 
-  // The job isn't planned before then; absent: it may be. False: there is no such job any more.
-  bool SetBackoff(std::string_view job, std::optional<WallTime> until);
+  // Its last round failed, for this reason: it isn't planned until that is kNone again. False:
+  // there is no such job any more.
+  bool SetBackoff(std::string_view job, model::Reason reason, std::string why);
   // What is wrong with objects, each once: between cycles.
   std::vector<Complaint> TakeComplaints();
   // It doesn't decode and is left out; "": it is good again, or gone.
@@ -113,20 +109,23 @@ class Cache {
 
  private:
   struct GroupNews {
-    uint64_t member = 0,
-             group = 0;  // sequence numbers of the last member's arrival and group's word
+    uint64_t member = 0, group = 0;  // when the last member came, and the group's last word
   };
   void ForgetGone(const std::string& job);
   void Settle();  // Flush, and note quotas whose picture may be stale
+  void CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEntry& entry,
+                    model::JobId job, Adoption& adoption) const;
   std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;
   // What stood on the round's nodes before its claims.
   using CommittedBefore = std::map<model::NodeId, model::Resources>;
   CommittedBefore CommittedOn(const Round& round) const;
   std::string CheckRoom(const Round& round, const CommittedBefore& before) const;
   std::string CheckJob(const Round& round, const model::Cluster& seen) const;
-  bool HasRoomNow(const model::Task& task, const model::Node& node) const;
+  static Basis BasisOf(const model::Cluster& cluster, std::string_view uid);
+  Send Holds(const Round& round, const RoundEntry& entry) const;
   bool PictureStale(model::QuotaId id) const;
   Picture Paint(model::QuotaId id) const;
+  std::optional<Standing> StandingOf(model::JobId id) const;
   void OpenClaims(const Round& round, model::Claim::Phase phase);
   void CloseClaims(const Round& round);
 
@@ -135,15 +134,16 @@ class Cache {
   mutable std::mutex mutex_;
   model::Cluster cluster_;
   model::Touched changed_;  // since the last snapshot
-  WallTime now_{};
+  MonoTime now_{};
   uint64_t next_round_ = 1, sequence_ = 0, snapshots_ = 0;
-  std::map<uint64_t, std::set<std::string>> rounds_;  // open rounds → UIDs of their open entries
+  std::map<uint64_t, std::map<std::string, Basis>> rounds_;  // open rounds → UIDs still open
   std::map<std::string, GroupNews> news_;
   std::set<std::string> stale_groups_;
   std::map<std::string, std::shared_ptr<const api::NodeTopology>, std::less<>> topologies_;
   std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;
-  std::map<std::string, WallTime> unready_since_;
+  std::map<std::string, MonoTime> unready_since_;
   std::set<model::QuotaId> picture_candidates_;
+  std::set<model::JobId> changed_groups_;
   Complaints complaints_;
 };
 

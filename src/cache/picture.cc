@@ -101,4 +101,34 @@ std::optional<Picture> Cache::PictureOf(const std::string& quota_name) {
   return Paint(id);
 }
 
+std::optional<Standing> Cache::StandingOf(model::JobId id) const {
+  if (!cluster_.jobs().Live(id) || !cluster_.jobs()[id].object) return std::nullopt;
+  const model::Job& job = cluster_.jobs()[id];
+  Standing standing{job.name, job.object->metadata.namespace_, job.object->metadata.name,
+                    job.object->metadata.uid, job.object->status.conditions};
+  standing.needed = job.needed;
+  standing.bound = job.bound;
+  standing.live = static_cast<int32_t>(std::ranges::count_if(
+      job.ranked, [&](TaskId member) { return cluster_.tasks()[member].bound(); }));
+  standing.could = job.ready + job.placeable;
+  standing.whole = job.whole;
+  standing.waits = job.waiting > 0;
+  return standing;
+}
+
+std::vector<Standing> Cache::TakeStandings() {
+  const std::lock_guard lock(mutex_);
+  Settle();
+  std::vector<Standing> standings;
+  for (const model::JobId id : std::exchange(changed_groups_, {}))
+    if (auto standing = StandingOf(id)) standings.push_back(std::move(*standing));
+  return standings;
+}
+
+std::optional<Standing> Cache::StandingOf(std::string_view group) {
+  const std::lock_guard lock(mutex_);
+  Settle();
+  return StandingOf(cluster_.jobs().Find(group));
+}
+
 }  // namespace sky::cache

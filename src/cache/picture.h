@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cache tells the scheduler: how much a delta matters, and which quota's status is out of
-// date.
+// What the cache tells the scheduler: how much a delta matters, which quota's status is out of
+// date, and how groups stand.
 #pragma once
 
 #include <string>
@@ -15,6 +15,16 @@ enum class Effect {
   kNothing,   // nothing that we keep changed (a heartbeat, an echo of our own write)
   kQuiet,     // kept, but nobody can start because of it
   kRelevant,  // start a cycle
+};
+
+// How a group's members stand, for what is said on it.
+struct Standing {
+  std::string key, namespace_, name, uid;
+  std::vector<api::Condition> conditions;   // what its object says
+  int32_t needed = 1, bound = 0, live = 0;  // bound ones may have succeeded, live ones have not
+  int32_t could = 0;                        // have a place or may get one
+  bool whole = false;                       // enough members are bound, in each role too
+  bool waits = false;                       // a member has no place
 };
 
 // What a quota's status should say and doesn't yet.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/crds.h"
 #include "model/types.h"
 #include "model/verdict.h"
 
@@ -37,6 +38,43 @@ struct Round {
   // A single task, or extras beyond the minimum, need no record: each binding says it all (F16).
   bool recorded = false;
   std::vector<RoundEntry> entries;
+};
+
+// What the predicates read of an entry when they approved it, but for amounts.
+struct Basis {
+  uint64_t node_generation = 0;
+  model::ClassId task_class, quota_class;
+  bool operator==(const Basis&) const = default;
+};
+
+// Members of a round whose places don't hold any more: the claims of those that weren't sent end.
+struct GivenUp {
+  uint64_t round = 0;
+  std::vector<std::string> uids;
+  std::string why;  // for people
+};
+
+// May a binding be sent now?
+enum class Send : uint8_t {
+  kNow,
+  kAskAgain,  // something has changed since it was approved: the bind action must say it again
+  kGone,      // the pod, its group, or our claim on it is no more
+};
+
+// What still holds of a Placement that this process didn't write.
+struct Adoption {
+  Round round;                            // entries that hold
+  std::vector<std::string> void_entries;  // "task: why"
+  bool any_bound = false;                 // a member of the gang already runs
+  bool spent = false;                     // nothing open is left: bound, gone, or not this group's
+  bool disputed = false;                  // it says something else of a member than our own claim
+  std::vector<api::PlacementEntry> unseen;  // their pods weren't seen: gone, or not here yet
+};
+
+// A group to be read again: a member came after it was last heard of.
+struct StaleGroup {
+  std::string key, namespace_, name;
+  uint64_t sequence = 0;  // pass back to ConfirmGroup
 };
 
 // Why a whole gang was refused at the last moment (F6): the job is planned again next cycle.

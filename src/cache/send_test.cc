@@ -21,11 +21,11 @@ struct Sending : ::testing::Test {
     SKY_CHECK(rounds.size() == 2 && rounds[0].job == "default/a", "{} rounds", rounds.size());
     for (const Round& round : rounds) {
       c.cache().Acknowledge(round.number);
-      c.cache().Approve(round.number);
+      SKY_CHECK(c.cache().Approve(round.number, c.snapshot()), "round {}", round.number);
     }
   }
-  bool May(size_t i) { return c.cache().MayBind(rounds[i].number, rounds[i].entries[0]); }
-  void Send(size_t i) { c.cache().MarkSending(rounds[i].number, rounds[i].entries[0].uid); }
+  bool May(size_t i) { return c.cache().MayBind(rounds[i], rounds[i].entries[0]) == Send::kNow; }
+  void MarkSent(size_t i) { c.cache().MarkSending(rounds[i].number, rounds[i].entries[0].uid); }
   void Offer(const std::string& name, int64_t amount) {
     c.Edit<api::Node>("n0", [&](api::Node& node) {
       node.status.allocatable.insert_or_assign(name, api::Quantity::Units(amount));
@@ -35,14 +35,14 @@ struct Sending : ::testing::Test {
 
 TEST_F(Sending, WithNothingChangedBothGo) {
   EXPECT_TRUE(May(0));
-  Send(0);
+  MarkSent(0);
   EXPECT_TRUE(May(1));
 }
 
 TEST_F(Sending, ANodeThatShrankTakesTheFirstInOrderAndNotTheNext) {
   Offer("nvidia.com/gpu", 4);
   EXPECT_TRUE(May(0)) << "the other one, which wasn't sent yet, gives way";
-  Send(0);
+  MarkSent(0);
   EXPECT_FALSE(May(1));
   c.cache().Drop(rounds[1].number, rounds[1].entries[0].uid);
   c.Audit();
@@ -58,7 +58,7 @@ TEST_F(Sending, WhatIsShortAndNotAskedForStopsNobody) {
 TEST_F(Sending, AStrangersPodThatCameMeanwhileIsCounted) {
   c.Pod("stranger", "gpu=4 node=n0 scheduler=default-scheduler");
   EXPECT_TRUE(May(0));
-  Send(0);
+  MarkSent(0);
   EXPECT_FALSE(May(1));
   c.Remove<api::Pod>("default/stranger");
   EXPECT_TRUE(May(1));
@@ -73,8 +73,13 @@ TEST_F(Sending, AMachineThatTookTheNameIsMeasuredAnew) {
   c.Remove<api::Node>("n0");
   EXPECT_FALSE(May(0));
   c.Nodes("n0", "gpu=6 cpu=8");
+  EXPECT_FALSE(May(0)) << "not what was approved";
+  for (const Round& round : rounds) {
+    c.cache().UpdateSnapshot(c.snapshot());
+    ASSERT_TRUE(c.cache().Approve(round.number, c.snapshot()));
+  }
   EXPECT_TRUE(May(0));
-  Send(0);
+  MarkSent(0);
   EXPECT_FALSE(May(1));
 }
 

@@ -30,11 +30,11 @@ Result<std::unique_ptr<Engine>> Engine::Make(const Registry& registry, Config co
   return engine;
 }
 
-CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
+CycleResult Engine::Run(model::Cluster& cluster, Instant now, uint64_t cycle,
                         Session::Committer commit) {
   for (ReconcilablePlugin* controller : controllers_)
-    if (const auto due = controller->NextReconcile(); due && *due <= now)
-      controller->Reconcile(now);
+    if (const auto due = controller->NextReconcile(); due && *due <= now.wall)
+      controller->Reconcile(now.wall);
   Session session(cluster, config_, now, cycle, std::move(commit), kept_);
   for (const auto& plugin : plugins_) plugin->OnSessionOpen(session);
   session.CompileExpressions();
@@ -42,8 +42,9 @@ CycleResult Engine::Run(model::Cluster& cluster, WallTime now, uint64_t cycle,
   session.rounds.clear();
   cluster.Flush();
   for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
-  CycleResult result{session.committed(),  session.approved(),   session.refusals(), session.asleep,
-                     session.conflicted(), session.unfinished(), std::nullopt};
+  CycleResult result{session.committed(),  session.approved(), session.given_up,
+                     session.refusals(),   session.asleep,     session.conflicted(),
+                     session.unfinished(), std::nullopt};
   for (const ReconcilablePlugin* controller : controllers_)
     if (const auto due = controller->NextReconcile();
         due && (!result.next_reconcile || *due < *result.next_reconcile))

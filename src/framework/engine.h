@@ -17,6 +17,7 @@ namespace sky::framework {
 struct CycleResult {
   std::vector<cache::Round> committed;
   std::vector<uint64_t> approved;
+  std::vector<cache::GivenUp> given_up;
   std::map<model::JobId, Refusals> refusals;
   std::vector<model::JobId> asleep;  // sorted; what was last said of them still holds
   bool conflicted = false;
@@ -32,7 +33,7 @@ class Engine {
 
   // Tells controllers whose moment has come, then runs the configured actions over `cluster`, which
   // the session changes; `commit` assumes rounds.
-  CycleResult Run(model::Cluster& cluster, WallTime now, uint64_t cycle, Session::Committer commit);
+  CycleResult Run(model::Cluster& cluster, Instant now, uint64_t cycle, Session::Committer commit);
 
   const Config& config() const { return config_; }
 

@@ -55,7 +55,7 @@ void ConfirmGroups(cache::Cache& cache) {
 }
 
 // What a new engine decides over the cache's cluster; nothing is kept.
-std::string Decide(Engine& engine, cache::Cache& cache, WallTime now = {}) {
+std::string Decide(Engine& engine, cache::Cache& cache, Instant now = {}) {
   ConfirmGroups(cache);
   model::Cluster rows = cache.Copy();
   uint64_t round = 0;

@@ -93,7 +93,7 @@ TEST(Engine, MakesPluginsOnceAndOpensAndClosesThemInTheOrderOfTheFile) {
   EXPECT_THAT(std::exchange(calls, {}), ElementsAre("make right 3", "make left 1"));
   model::Cluster rows(std::make_shared<model::Names>());
   for (uint64_t cycle = 1; cycle < 3; ++cycle) {
-    (*engine)->Run(rows, WallTime{}, cycle, nullptr);
+    (*engine)->Run(rows, Instant{}, cycle, nullptr);
     EXPECT_THAT(std::exchange(calls, {}), ElementsAre("open right", "open left", "run second",
                                                       "run first", "close right", "close left"));
   }
@@ -134,7 +134,7 @@ TEST(Engine, AControllerIsToldOfTimeWhenItsMomentHasComeBeforeTheSessionOpens) {
   model::Cluster rows(std::make_shared<model::Names>());
   const auto at = [](int seconds) { return WallTime(std::chrono::seconds(seconds)); };
   const auto run = [&](int seconds) {
-    return (*engine)->Run(rows, at(seconds), 1, nullptr).next_reconcile;
+    return (*engine)->Run(rows, Instant{at(seconds), {}}, 1, nullptr).next_reconcile;
   };
   EXPECT_EQ(run(99), at(100));
   EXPECT_TRUE(told.empty());
@@ -178,7 +178,7 @@ TEST(AllPlugins, RegisterWhatTheirTablesSay) {
     ASSERT_TRUE(plugin.has_value()) << name;
     EXPECT_EQ((*plugin)->name(), name);
     Session::Kept kept;
-    Session session(cluster.snapshot(), config, WallTime{}, 1, nullptr, kept);
+    Session session(cluster.snapshot(), config, Instant{}, 1, nullptr, kept);
     (*plugin)->OnSessionOpen(session);
     session.CompileExpressions();
     std::set<std::string> registers;

@@ -14,7 +14,7 @@ using model::QueueId;
 using model::QuotaId;
 using model::TaskId;
 
-Session::Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle,
+Session::Session(model::Cluster& cluster, const Config& config, Instant now, uint64_t cycle,
                  Committer committer, Kept& kept)
     : cluster_(cluster),
       config_(config),
@@ -153,7 +153,7 @@ cache::Round Session::MakeRound(const JobRound& planned) const {
     round.group = job.object->metadata.name;
   }
   round.priority = job.priority;
-  round.started = job.started;
+  round.started = job.bound > 0;
   round.recorded = job.object != nullptr && !planned.extras;
   for (const PlannedTask& entry : planned.plan.tasks) {
     const model::PodFacts& facts = *cluster_.tasks()[entry.task].facts;

@@ -71,7 +71,7 @@ class Session {
     std::map<std::string, std::pair<std::vector<std::string>, expr::Program>> programs;
   };
 
-  Session(model::Cluster& cluster, const Config& config, WallTime now, uint64_t cycle,
+  Session(model::Cluster& cluster, const Config& config, Instant now, uint64_t cycle,
           Committer committer, Kept& kept);
   ~Session();
   Session(const Session&) = delete;
@@ -79,7 +79,7 @@ class Session {
 
   const model::Cluster& cluster() const { return cluster_; }
   const Config& config() const { return config_; }
-  WallTime now() const { return now_; }
+  Instant now() const { return now_; }
   uint64_t cycle() const { return cycle_; }
 
   // --- registration (plugins, in OnSessionOpen) ---
@@ -119,9 +119,9 @@ class Session {
   // The bind action lets a round's bindings go. Rounds of earlier cycles count too.
   void Approve(uint64_t round) { approved_.push_back(round); }
   const std::vector<uint64_t>& approved() const { return approved_; }
-  std::vector<model::JobId> asleep;  // nobody looks at them before something changes; sorted
-  // A gang was refused because something changed: worth another cycle at once (F6).
-  bool conflicted() const { return conflicted_; }
+  std::vector<cache::GivenUp> given_up;  // by the bind action: places that don't hold any more
+  std::vector<model::JobId> asleep;      // nobody looks at them before something changes; sorted
+  bool conflicted() const { return conflicted_; }  // a gang was refused: another cycle at once (F6)
   // The budget didn't reach every job: the next cycle goes on at once.
   bool unfinished() const { return unfinished_; }
   void SetUnfinished(bool unfinished) { unfinished_ = unfinished; }
@@ -137,7 +137,7 @@ class Session {
 
   model::Cluster& cluster_;
   const Config& config_;
-  const WallTime now_;
+  const Instant now_;
   const uint64_t cycle_;
   Committer committer_;
   Kept& kept_;

@@ -18,6 +18,8 @@ std::string_view OperationName(Operation::Kind kind) {
       return "AllocateQuotaToNode";
     case Operation::Kind::kAllocate:
       return "Allocate";
+    case Operation::Kind::kLift:
+      return "Lift";
   }
   return "";
 }
@@ -65,6 +67,16 @@ void Statement::Allocate(model::TaskId task) {
   Record(operation);
 }
 
+void Statement::Lift(model::TaskId task) {
+  model::Cluster& cluster = session_.cluster_;
+  const Claim before = cluster.tasks()[task].claim;
+  SKY_CHECK(before.open(), "task {}", cluster.tasks()[task].name);
+  Operation operation{Operation::Kind::kLift, task, before.quota, before.node, before, {}};
+  cluster.SetClaim(task, Claim{});
+  cluster.FlushLedgers();
+  Record(operation);
+}
+
 void Statement::Undo(const Operation& operation) {
   model::Cluster& cluster = session_.cluster_;
   switch (operation.kind) {
@@ -77,6 +89,7 @@ void Statement::Undo(const Operation& operation) {
       cluster.BindQuota(operation.quota, {});
       break;
     case Operation::Kind::kAllocate:
+    case Operation::Kind::kLift:
       cluster.SetClaim(operation.task, operation.claim_before);
       break;
   }

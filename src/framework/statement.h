@@ -20,9 +20,10 @@ struct Operation {
     kAllocateTaskToQuota,  // hop 1: task → quota, planned for a node
     kAllocateQuotaToNode,  // hop 2: quota → node
     kAllocate,             // bind: the task goes to its quota's node
+    kLift,                 // bind: an older claim is put aside, to be judged as if newly planned
   };
   Kind kind;
-  model::TaskId task;  // kAllocateTaskToQuota, kAllocate
+  model::TaskId task;  // all but kAllocateQuotaToNode
   model::QuotaId quota;
   model::NodeId node;  // where the plan puts it
   // What Undo restores.
@@ -46,6 +47,8 @@ class Statement {
   void AllocateQuotaToNode(model::QuotaId quota, model::NodeId node);
   // The task of a quota that has a node is ready to be bound.
   void Allocate(model::TaskId task);
+  // The task is as if it had no claim, until this is undone.
+  void Lift(model::TaskId task);
 
   size_t Savepoint() const { return operations_.size(); }
   void RollBackTo(size_t savepoint);

@@ -21,7 +21,7 @@ struct Bench {
   void Open() {
     cluster.cache().UpdateSnapshot(cluster.snapshot());
     session = std::make_unique<Session>(
-        cluster.snapshot(), cluster.engine().config(), WallTime{}, 1,
+        cluster.snapshot(), cluster.engine().config(), Instant{}, 1,
         [](cache::Round&) -> std::expected<uint64_t, cache::Refusal> { return 1; }, kept);
   }
   const model::Cluster& rows() const { return session->cluster(); }

@@ -49,9 +49,10 @@ class CalmLaw {
  private:
   void Happen() { history_ += events_.Next() + "\n"; }
 
-  // Three minutes to settle: reasons, pictures, lost nodes and every back-off; then calm.
+  // Six minutes to settle: reasons, pictures, lost nodes, every back-off and startTimeout; then
+  // calm.
   std::string Unquiet(const char* when) {
-    lab_->Advance(3min);
+    lab_->Advance(6min);
     if (!lab_->scheduler()->Idle()) return fmt::format("{}: something never ends", when);
     const Look before = Look::At(lab_->api());
     const size_t told = lab_->events.size();

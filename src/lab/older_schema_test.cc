@@ -185,7 +185,7 @@ TEST(OlderSchema, ABadPlacementBindsNobodyAndBreaksNothing) {
     EXPECT_TRUE(world.Feed<api::Placement>(bad.object));
     const auto placement = world.c.cache().FindPlacement("default/bad");
     ASSERT_NE(placement, nullptr);
-    cache::Cache::Adoption adoption = world.c.cache().CheckPlacement(*placement);
+    cache::Adoption adoption = world.c.cache().CheckPlacement(*placement);
     for (const cache::RoundEntry& entry : adoption.round.entries)
       EXPECT_TRUE(entry.quota.valid() && entry.node.valid());
     if (!adoption.round.entries.empty()) world.c.cache().Adopt(adoption.round);

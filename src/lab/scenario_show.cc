@@ -189,7 +189,7 @@ std::string ShowLedgers(scheduler::Scheduler& scheduler, bool all) {
 // The cluster as a scheduler that starts now would remember it.
 model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config) {
   cache::Cache fresh(std::make_shared<model::Names>(), framework::SettingsOf(config));
-  fresh.SetNow(simulation.clock().Wall());
+  fresh.SetNow(simulation.clock().Mono());
   const auto feed = [&]<class T>(std::vector<T> objects) {
     for (T& object : objects)
       fresh.Apply(api::Delta<T>{api::Delta<T>::Type::kAdd,

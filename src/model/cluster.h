@@ -55,7 +55,7 @@ class Cluster {
   void SetNodeZones(std::string_view node, ZoneId roce, ZoneId ib);
   void SetNodeLost(NodeId node, bool lost);
   void SetUnconfirmed(JobId job, bool unconfirmed);
-  void SetBackoff(JobId job, std::optional<WallTime> until);
+  void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
   // An absent value: the class is gone.
   void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
 

@@ -375,8 +375,11 @@ void Cluster::SetUnconfirmed(JobId id, bool unconfirmed) {
   if (jobs_.Live(id) && jobs_[id].unconfirmed != unconfirmed) Mutable(id).unconfirmed = unconfirmed;
 }
 
-void Cluster::SetBackoff(JobId id, std::optional<WallTime> until) {
-  if (jobs_.Live(id) && jobs_[id].backoff_until != until) Mutable(id).backoff_until = until;
+void Cluster::SetBackoff(JobId id, Reason reason, std::string why) {
+  if (!jobs_.Live(id) || (jobs_[id].backoff == reason && jobs_[id].backoff_why == why)) return;
+  Job& job = Mutable(id);
+  job.backoff = reason;
+  job.backoff_why = std::move(why);
 }
 
 void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value,

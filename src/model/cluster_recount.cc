@@ -188,12 +188,17 @@ void Cluster::Recount(JobId id) {
   if (!jobs_.Live(id)) return NoteWaiting(id);
   Job& job = Mutable(id);
   job.ranked.clear();
-  job.ready = job.placeable = job.waiting = 0;
-  job.needs_rdma = job.started = false;
+  job.ready = job.bound = job.placeable = job.waiting = 0;
+  job.needs_rdma = job.started = job.whole = false;
+  std::map<std::string_view, int64_t> bound_of;  // role → members
   int32_t highest = INT32_MIN;
   for (const TaskId member : job.members) {
     const Task& task = tasks_[member];
     const bool succeeded = task.state == TaskState::kSucceeded;
+    if (succeeded || (task.bound() && !task.facts->terminal && !task.facts->deleting)) {
+      ++job.bound;
+      if (job.object && !job.object->spec.min_task_member.empty()) ++bound_of[task.facts->role];
+    }
     if (task.facts->terminal || task.facts->deleting) {
       job.ready += succeeded ? 1 : 0;
       job.started = job.started || succeeded;
@@ -224,11 +229,17 @@ void Cluster::Recount(JobId id) {
   job.needed = 1;
   job.priority = highest == INT32_MIN ? 0 : highest;
   job.priority_class_missing = false;
+  job.whole = job.bound >= job.needed;
   if (!job.object) return;
   int64_t roles = 0;
-  for (const auto& [role, least] : job.object->spec.min_task_member) roles += least;
+  bool each_role = true;
+  for (const auto& [role, least] : job.object->spec.min_task_member) {
+    roles += least;
+    each_role = each_role && bound_of[role] >= least;
+  }
   job.needed = static_cast<int32_t>(
       std::clamp<int64_t>(std::max<int64_t>(job.object->spec.min_member, roles), 1, INT32_MAX));
+  job.whole = each_role && job.bound >= job.needed;
   const std::string& wanted = job.object->spec.priority_class_name;
   if (wanted.empty()) return;
   const auto found = priority_classes_.values.find(wanted);

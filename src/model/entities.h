@@ -43,19 +43,21 @@ struct Job {
   std::string queue_name;  // the last known one; "" while no PodGroup was ever seen
   QueueId queue;
   JobNotes notes;
-  bool unconfirmed =
-      false;  // a member came after the group's last word: it must be read again (F6)
+  bool unconfirmed = false;     // a member came after the group's last word: to be read again (F6)
   std::vector<TaskId> members;  // by id
 
-  std::optional<WallTime> backoff_until;  // the API refused it: not planned before
+  // Its last round failed: not planned until this is kNone again.
+  Reason backoff = Reason::kNone;
+  std::string backoff_why;
 
   // derived
-  std::vector<TaskId>
-      ranked;  // members that aren't terminal or leaving, by role order, rank, natural name
+  std::vector<TaskId> ranked;  // neither terminal nor leaving, by role order, rank, natural name
   int32_t priority = 0;
   bool priority_class_missing = false;
   int32_t needed = 1;  // max(minMember, Σ role minima)
   int32_t ready = 0;   // bound and live, or claimed, or succeeded
+  int32_t bound = 0;   // of those, without the claimed ones
+  bool whole = false;  // the bound ones are enough, in each role too
   int32_t placeable = 0;
   int32_t waiting = 0;  // members without a place that aren't leaving, gated ones too
   bool needs_rdma = false,

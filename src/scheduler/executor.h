@@ -5,8 +5,10 @@
 // what is in flight.
 //
 //   Submit ─► Writing ─ack─► Claimed ─approved─► Starting ─► Settled
-//               │ refused        └─ quotaFirst: statuses first; one refused voids the round
-//               └──────► claims dropped, job planned again
+//               │ refused        │ ▲ └─ quotaFirst: statuses first; one refused voids the round
+//               │                │ └──── something has changed before it was sent: asked again
+//               │                └─ given up by the bind action, or not free within claimTimeout
+//               └────────► claims dropped, job planned again
 #pragma once
 
 #include <cstdint>
@@ -17,19 +19,26 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "cache/cache.h"
 #include "cache/writer.h"
 #include "framework/config.h"
 #include "kube/loop.h"
+#include "scheduler/pace.h"
+#include "scheduler/records.h"
 
 namespace sky::scheduler {
 
 // What the rest of the scheduler is told.
 struct ExecutorEvents {
   std::function<void(const cache::RoundEntry&, const cache::Round&)> bound;
-  // A round, or one member, was refused for good; the job backs off.
-  std::function<void(const cache::Round&, model::Reason, const std::string& why)> refused;
-  std::function<void()> replan;     // claims were dropped: another cycle is worthwhile
+  // A round, or one member, failed; the job backs off. `entry` null: the round as a whole.
+  std::function<void(const cache::Round&, const cache::RoundEntry* entry, model::Reason,
+                     const std::string& why)>
+      refused;
+  // The server doesn't take the round's bindings now: they are sent again.
+  std::function<void(const cache::Round&, const std::string& why)> delayed;
+  std::function<void()> replan;     // claims or approvals were dropped: a cycle is worthwhile
   std::function<bool()> may_write;  // leading, and the lease's deadline is far enough
   std::function<int64_t()> epoch;   // of our leadership
   // quotaFirst: writes the round's quota statuses now; done(true) when all are acknowledged.
@@ -38,70 +47,81 @@ struct ExecutorEvents {
 
 class Executor {
  public:
-  Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
-           framework::CommitOrder order, ExecutorEvents events);
+  struct Options {
+    framework::CommitOrder order = framework::CommitOrder::kPlacementFirst;
+    Duration claim_timeout = std::chrono::seconds(60);
+  };
+  Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer, Options options,
+           ExecutorEvents events);
   ~Executor();
 
   void Submit(cache::Round round);  // assumed
   void Adopt(cache::Round round);   // recovered: its Placement is already there
   void Approve(uint64_t round);     // its bindings may go
+  // These places don't hold any more. Sent entries settle; the others' claims end.
+  void GiveUp(const cache::GivenUp& places);
+  // The group's life is `uid` now ("": it is gone): rounds of other lives end.
+  void EndLives(const std::string& group, const std::string& uid);
+  // A member of the job is gone: what wasn't sent of it ends.
+  void PodGone(const std::string& job, std::string_view uid);
   // Writes the record of the round's group anew with what is open now: entries whose claims ended
   // while their pods live must not come back at the next start.
-  void Void(const cache::Round& round);
-  // The record is gone from the API.
-  void ForgetRecord(const api::Placement& placement);
-  // Did this executor write, or is it writing, this content?
-  bool Knows(const api::Placement& placement) const;
-  // The lease was renewed, or we lead again.
-  void Resume() { Pump(); }
+  void Rewrite(const cache::Round& round);
+  Records& records() { return records_; }
+  void Resume() { Pump(); }  // the lease was renewed, or we lead again
 
   // Leadership is lost: what was not sent is forgotten; whoever leads next reads it from the API.
   void Abandon();
-
-  // Nothing is in flight or waiting: what SIGTERM waits for.
-  bool Idle() const;
-  // Sends nothing more; what is in flight settles.
-  void Stop() { stopped_ = true; }
+  bool Idle() const;                // nothing is in flight or waiting: what SIGTERM waits for
+  void Stop() { stopped_ = true; }  // sends nothing more; what is in flight settles
+  bool carries() const { return !running_.empty(); }  // a round is under way
   size_t queued() const { return queue_.size(); }
   size_t in_flight() const { return in_flight_; }
-  static constexpr size_t kMaxInFlight = 32;
 
  private:
   struct Running;
   using RunningPtr = std::shared_ptr<Running>;
+  enum class EntryState : uint8_t;
 
-  api::Placement Record(const Running& running) const;
-  void WritePlacement(const RunningPtr& running);
-  void PlacementAnswered(const RunningPtr& running, Result<api::Placement> answer);
-  void ReadPlacement(const RunningPtr& running);
-  void WriteAnew(const RunningPtr& running);
-  void Forget(const RunningPtr& running);
-  void Forsake(const RunningPtr& running);
+  RunningPtr Begin(cache::Round round);
+  std::vector<const cache::RoundEntry*> Open(const std::string& job, const std::string& uid) const;
+  void WriteRecord(const RunningPtr& running);
+  void RecordAnswered(const RunningPtr& running, const Status& status);
   void Acknowledged(const RunningPtr& running);
-  void Retry(const RunningPtr& running, Duration wait, std::function<void()> again);
-  void GiveUp(const RunningPtr& running, model::Reason reason, const std::string& why);
-  void Enqueue(const RunningPtr& running);
+  void Start(const RunningPtr& running);
+  void End(const RunningPtr& running);
+  void ArmTimeout(const RunningPtr& running);
+  void Expire(const RunningPtr& running);
+  bool Runs(const Running& running) const;
+
+  // --- executor_probe.cc ---
+  static cache::BindRequest Request(const cache::RoundEntry& entry);
+  bool Probe(const RunningPtr& running);
+  void Probed(const RunningPtr& running, size_t index, const Result<cache::Written>& answer);
+
+  // --- executor_bind.cc ---
+  void Enqueue(const RunningPtr& running, size_t index);
+  void EnqueueAll(const RunningPtr& running);
+  void Unqueue(const RunningPtr& running);
   void Pump();
-  void SendBinding(const RunningPtr& running, size_t entry);
-  void BindingAnswered(const RunningPtr& running, size_t entry, Result<cache::Written> answer);
-  void ReadPod(const RunningPtr& running, size_t entry, bool definite, std::string refusal);
-  void Settle(const RunningPtr& running, size_t entry);
-  void StopSending(const RunningPtr& running);
-  void GiveBack(const RunningPtr& running, size_t entry);
-  void EntryDropped(const RunningPtr& running, size_t entry);
+  void Send(const RunningPtr& running, size_t index);
+  void Withdraw(const RunningPtr& running, size_t index);
+  void Answered(const RunningPtr& running, size_t index, Result<cache::Written> answer);
+  void PushedBack(const RunningPtr& running, size_t index, Duration at_least,
+                  const std::string& why);
+  void Resume(const RunningPtr& running);
+  void GoOn(const RunningPtr& running);
+  void ReadPod(const RunningPtr& running, size_t index, bool definite, const std::string& refusal);
+  void PodRead(const RunningPtr& running, size_t index, bool definite, const std::string& refusal,
+               const Result<api::Pod>& pod);
+  void Settle(const RunningPtr& running, size_t index);
+  void Refused(const RunningPtr& running, size_t index, const std::string& refusal);
+  void GiveBack(const RunningPtr& running, size_t index);
+  bool GiveBackUnsent(const RunningPtr& running, const std::set<std::string>* uids);
+  void MarkDirty(const RunningPtr& running);
+  void EntryDropped(const RunningPtr& running, size_t index);
   void FinishIfSettled(const RunningPtr& running);
 
-  kube::Loop& loop_;
-  cache::Cache& cache_;
-  cache::ClusterWriter& writer_;
-  const framework::CommitOrder order_;
-  ExecutorEvents events_;
-  kube::Lifeline alive_;
-  std::map<uint64_t, RunningPtr> running_;
-  std::vector<RunningPtr> voids_;      // void writes under way
-  std::set<uint64_t> approved_early_;  // approved before the submission arrived here
-  std::map<std::string, std::shared_ptr<const api::Placement>>
-      last_written_;  // by key: newer than the watch
   struct Waiting {
     bool started;
     int32_t priority;
@@ -110,10 +130,23 @@ class Executor {
     size_t entry;
     bool operator<(const Waiting& other) const;
   };
+
+  kube::Loop& loop_;
+  cache::Cache& cache_;
+  cache::ClusterWriter& writer_;
+  const Options options_;
+  ExecutorEvents events_;
+  std::map<uint64_t, RunningPtr> running_;
   std::multiset<Waiting> queue_;
+  std::map<std::string, std::set<std::string>> refused_;  // job → UIDs of members, until bound
+  Pace pace_;
+  kube::TimerId pace_timer_ = 0;
+  Rng jitter_{5};
   uint64_t sequence_ = 0;
-  size_t in_flight_ = 0, pending_writes_ = 0;
+  size_t in_flight_ = 0, reads_ = 0;
   bool stopped_ = false, pumping_ = false;
+  kube::Lifeline alive_;
+  Records records_;
 };
 
 }  // namespace sky::scheduler

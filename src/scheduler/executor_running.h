@@ -6,24 +6,34 @@
 
 namespace sky::scheduler {
 
-enum class EntryState : uint8_t { kClaimed, kSent, kBound, kVoid };
+//   Claimed ⇄ Queued ─► Sent ⇄ Unknown (Sent, until it can't land any more) ─► Bound | Void
+enum class Executor::EntryState : uint8_t { kClaimed, kQueued, kSent, kBound, kVoid };
 
 struct Executor::Running {
   cache::Round round;
   std::vector<EntryState> states;
   std::vector<MonoTime> open_until;  // until then an attempt of unknown outcome may still land
-  bool approved = false, queued = false, stopped = false;
-  bool pictures_pending = false;
-  bool voiding = false;  // only takes entries out of the record
-  bool absent = false;
-  uint64_t acknowledged = 0;  // 0: not yet
-  int tries = 0;
-  api::Placement wanted;                       // what was written last
-  std::shared_ptr<const api::Placement> read;  // what was there when we looked
+  std::vector<int> reads;            // of its pod that failed, in a row
+  size_t probes = 0;                 // answers to come before its record is written
+  bool writing = false;              // its record was asked for
+  uint64_t acknowledged = 0;         // 0: not yet
+  bool approved = false;
+  bool pictured = false, pictures_pending = false;  // quotaFirst
+  bool checked = false;                             // all of it was looked at before the first went
+  bool stopped = false;                             // nothing of it is sent any more
+  bool dirty = false;  // the record holds entries whose claims have ended
+  kube::TimerId timeout = 0;
+  // The server pushed back: entries stand aside, one goes first when the pause ends.
+  Duration pause{};
+  MonoTime paused_until{};
+  bool paused = false, probing = false;
+  size_t in_flight = 0;
+  std::vector<size_t> aside;
 };
 
 // A write's deadline at the server (F9: 4 s at most) and two seconds for clocks that differ.
 inline constexpr Duration kMayStillLand = std::chrono::seconds(6);
-inline constexpr int kMaxTries = 8;
+inline constexpr Duration kFirstPause = std::chrono::seconds(1),
+                          kLongestPause = std::chrono::seconds(60);
 
 }  // namespace sky::scheduler

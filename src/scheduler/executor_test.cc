@@ -21,8 +21,8 @@ struct ExecutorTest : ::testing::Test {
   kube::ManualLoop loop{clock};
   FakeWriter api;
   bool leading = true;
-  std::vector<std::string> refused, bound;
-  int replans = 0;
+  std::vector<std::string> refused, words, bound;
+  int replans = 0, delays = 0, version = 9;
   std::function<void(Status)> pictures;
   std::unique_ptr<Executor> executor;
   cache::Round round;
@@ -34,27 +34,33 @@ struct ExecutorTest : ::testing::Test {
     events.bound = [this](const cache::RoundEntry& entry, const cache::Round&) {
       bound.push_back(entry.name);
     };
-    events.refused = [this](const cache::Round& one, model::Reason reason, const std::string&) {
-      refused.push_back(one.job + " " + std::string(model::ReasonName(reason)));
+    events.refused = [this](const cache::Round& one, const cache::RoundEntry* entry,
+                            model::Reason reason, const std::string& why) {
+      refused.push_back(fmt::format("{} {}", entry == nullptr ? one.job : entry->name,
+                                    model::ReasonName(reason)));
+      words.push_back(why);
     };
+    events.delayed = [this](const cache::Round&, const std::string&) { ++delays; };
     events.replan = [this] { ++replans; };
     events.may_write = [this] { return leading; };
     events.epoch = [] { return int64_t{7}; };
     events.write_pictures = [this](const cache::Round&, std::function<void(Status)> done) {
       pictures = std::move(done);
     };
-    executor = std::make_unique<Executor>(loop, c.cache(), api, order, std::move(events));
+    executor = std::make_unique<Executor>(loop, c.cache(), api, Executor::Options{order, 60s},
+                                          std::move(events));
     round = c.Decide().at(0);
     executor->Submit(round);
-    executor->Approve(round.number);
+    if (c.cache().Approve(round.number, c.snapshot())) executor->Approve(round.number);
   }
   // The Placement is taken as written.
-  void Acknowledge() {
-    ASSERT_EQ(api.creates.size(), 1u);
-    api::Placement stored = api.creates.front().asked;
+  void Acknowledge() { Acknowledge(api.creates); }
+  void Acknowledge(FakeWriter::Calls<api::Placement, api::Placement>& calls) {
+    ASSERT_EQ(calls.size(), 1u);
+    api::Placement stored = calls.front().asked;
     stored.metadata.uid = "placement-1";
-    stored.metadata.resource_version = "10";
-    FakeWriter::Answer(api.creates, Result<api::Placement>(stored));
+    stored.metadata.resource_version = std::to_string(++version);
+    FakeWriter::Answer(calls, Result<api::Placement>(stored));
   }
   void BeginBinding() {
     Begin();
@@ -76,6 +82,19 @@ struct ExecutorTest : ::testing::Test {
     api::Pod pod = c.Get<api::Pod>(fmt::format("default/train-{}", i));
     change(pod);
     FakeWriter::Answer(api.pod_reads, Result<api::Pod>(pod));
+  }
+  // The server doesn't take the oldest binding now.
+  void Busy(std::chrono::milliseconds retry_after = {}) {
+    ASSERT_FALSE(api.binds.empty());
+    FakeWriter::Answer(api.binds,
+                       Result<Written>(std::unexpected(
+                           Error(Code::kTooManyRequests, "later").RetryAfter(retry_after))));
+  }
+  // The bind action finds that nothing of it holds.
+  void GiveUpAll() {
+    cache::GivenUp places{round.number, {}, "no"};
+    for (const cache::RoundEntry& entry : round.entries) places.uids.push_back(entry.uid);
+    executor->GiveUp(places);
   }
   void Audited() { EXPECT_EQ(c.cache().Audit(), ""); }
 };
@@ -117,34 +136,39 @@ TEST_F(ExecutorTest, ALostBindingIsSentAgainAsItWas) {
   FakeWriter::Refuse(api.binds, Code::kUnknownOutcome);
   Read(0);
   EXPECT_TRUE(Claimed(0));
-  loop.Advance(1s);
-  ASSERT_EQ(api.binds.size(), 2u);
-  EXPECT_EQ(api.binds[1].asked.name, "train-0");
-  EXPECT_EQ(api.binds[1].asked.node, "n0");
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  loop.Advance(900ms);
+  EXPECT_TRUE(api.binds.empty());
+  loop.Advance(400ms);
+  ASSERT_EQ(api.binds.size(), 1u);
+  EXPECT_EQ(api.binds[0].asked.name, "train-0");
+  EXPECT_EQ(api.binds[0].asked.node, "n0");
 }
 
 TEST_F(ExecutorTest, AReadThatFailsProvesNothing) {
   BeginBinding();
   FakeWriter::Refuse(api.binds, Code::kUnknownOutcome);
-  for (int i = 0; i < 3; ++i) {
+  for (const Duration wait : {1s, 2s, 4s}) {
     FakeWriter::Refuse(api.pod_reads, Code::kUnknownOutcome);
     EXPECT_TRUE(Claimed(0));
-    loop.Advance(2s);
+    loop.Advance(wait - 1ms);
+    EXPECT_TRUE(api.pod_reads.empty()) << "the server is asked ever more seldom";
+    loop.Advance(1ms);
+    ASSERT_EQ(api.pod_reads.size(), 1u);
   }
-  EXPECT_EQ(api.pod_reads.size(), 1u);
 }
 
 TEST_F(ExecutorTest, TooManyRequestsIsWaitedOutWithoutAnyDoubt) {
   BeginBinding();
-  FakeWriter::Answer(
-      api.binds,
-      Result<Written>(std::unexpected(Error(Code::kTooManyRequests, "later").RetryAfter(3s))));
+  Busy(3s);
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
   EXPECT_TRUE(api.pod_reads.empty());
-  loop.Advance(2s);
+  loop.Advance(2900ms);
+  EXPECT_TRUE(api.binds.empty());
+  loop.Advance(100ms);
   EXPECT_EQ(api.binds.size(), 1u);
-  loop.Advance(1s);
-  EXPECT_EQ(api.binds.size(), 2u);
   EXPECT_TRUE(Claimed(0));
+  EXPECT_EQ(delays, 1);
 }
 
 TEST_F(ExecutorTest, ARefusalIsWhatThePodSaysAndStopsTheGangsUnsentMembers) {
@@ -154,7 +178,7 @@ TEST_F(ExecutorTest, ARefusalIsWhatThePodSaysAndStopsTheGangsUnsentMembers) {
   Read(0);
   EXPECT_FALSE(Claimed(0));
   EXPECT_TRUE(Claimed(1)) << "its binding is open";
-  EXPECT_EQ(refused, (std::vector<std::string>{"default/train BindRefused"}));
+  EXPECT_EQ(refused, (std::vector<std::string>{"train-0 BindRefused"}));
   FakeWriter::Refuse(api.binds, Code::kForbidden);
   Read(1);
   EXPECT_FALSE(Claimed(1));
@@ -202,8 +226,9 @@ TEST_F(ExecutorTest, ARefusalOfTheSecondAttemptDoesntProveThatTheFirstOneFailed)
   BeginBinding();
   FakeWriter::Refuse(api.binds, Code::kUnknownOutcome);
   Read(0);
-  loop.Advance(200ms);
-  api.binds.pop_front();  // train-1's stays open
+  Busy();
+  loop.Advance(1300ms);
+  ASSERT_EQ(api.binds.front().asked.name, "train-0");
   FakeWriter::Refuse(api.binds, Code::kForbidden);
   Read(0);
   EXPECT_TRUE(Claimed(0)) << "the first attempt may still land";
@@ -233,21 +258,217 @@ TEST_F(ExecutorTest, AnUnknownAttemptOnANodeThatWentBadIsHeldToo) {
   BeginBinding();
   FakeWriter::Refuse(api.binds, Code::kUnknownOutcome);
   Read(0);
+  Busy();
   c.Edit<api::Node>("n0", [](api::Node& node) { node.spec.unschedulable = true; });
-  loop.Advance(1s);
-  EXPECT_TRUE(Claimed(0));
+  loop.Advance(1300ms);
+  EXPECT_TRUE(api.binds.empty()) << "to be judged again";
+  GiveUpAll();
+  EXPECT_TRUE(Claimed(0)) << "it may still land";
+  EXPECT_FALSE(Claimed(1)) << "it was not carried out, and won't be sent any more";
   loop.Advance(6s);
   Read(0);
   EXPECT_FALSE(Claimed(0));
+  Audited();
 }
 
-TEST_F(ExecutorTest, AMemberThatWasNeverSentIsGivenUpWhenItsNodeGoesBad) {
+// --- what changed since the approval ---
+
+TEST_F(ExecutorTest, NothingIsBegunWhenOneMemberCantFollow) {
   Begin();
   c.Edit<api::Node>("n1", [](api::Node& node) { node.spec.unschedulable = true; });
   Acknowledge();
-  EXPECT_EQ(api.binds.size(), 1u);
-  EXPECT_FALSE(Claimed(1));
+  EXPECT_TRUE(api.binds.empty());
+  EXPECT_EQ(replans, 1) << "the bind action is asked again";
+  EXPECT_TRUE(Claimed(0) && Claimed(1)) << "until it says so";
+  GiveUpAll();
+  EXPECT_FALSE(Claimed(0) || Claimed(1));
+  EXPECT_EQ(refused, (std::vector<std::string>{"default/train Backoff"}));
+  loop.RunReady();
+  ASSERT_EQ(api.updates.size(), 1u) << "the record says so too";
+  EXPECT_TRUE(api.updates[0].asked.spec.entries.empty());
+  EXPECT_EQ(api.updates[0].asked.spec.round, 2);
+  Audited();
+}
+
+TEST_F(ExecutorTest, WhatStillHoldsAfterAChangeIsApprovedAnewAndGoes) {
+  Begin();
+  c.Edit<api::Node>("n1", [](api::Node& node) { node.metadata.labels["new"] = "label"; });
+  Acknowledge();
+  EXPECT_TRUE(api.binds.empty());
+  c.Decide();
+  ASSERT_EQ(c.result().approved, (std::vector<uint64_t>{round.number}));
+  ASSERT_TRUE(c.cache().Approve(round.number, c.snapshot()));
+  executor->Approve(round.number);
+  EXPECT_EQ(api.binds.size(), 2u);
+}
+
+TEST_F(ExecutorTest, AnApprovalByOldEyesCountsForNothing) {
+  Begin();
+  c.Edit<api::Node>("n1", [](api::Node& node) { node.metadata.labels["new"] = "label"; });
+  EXPECT_FALSE(c.cache().Approve(round.number, c.snapshot()));
+}
+
+TEST_F(ExecutorTest, OfAGangThatRunsOnlyWhatChangedWaitsForAWord) {
+  BeginBinding();
+  Busy();
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));  // train-1 runs
+  c.Edit<api::Node>("n0", [](api::Node& node) { node.spec.unschedulable = true; });
+  loop.Advance(1300ms);
+  EXPECT_TRUE(api.binds.empty());
+  executor->GiveUp({round.number, {round.entries[0].uid}, "n0 is cordoned"});
+  EXPECT_FALSE(Claimed(0));
+  EXPECT_TRUE(Bound(1));
+  EXPECT_TRUE(executor->Idle() || !api.updates.empty());
+}
+
+TEST_F(ExecutorTest, AMemberThatIsGoneTakesItsGangBackBeforeTheFirstBinding) {
+  Begin();
+  c.Remove<api::Pod>("default/train-1");
+  Acknowledge();
+  EXPECT_TRUE(api.binds.empty());
+  c.Decide();
+  ASSERT_EQ(c.result().given_up.size(), 1u);
+  executor->GiveUp(c.result().given_up[0]);
+  EXPECT_FALSE(Claimed(0));
+  EXPECT_EQ(words.back(), "its places were given up: 1 of 2 members are left");
+  Audited();
+}
+
+TEST_F(ExecutorTest, ClaimsThatDontBecomeFreeInTimeGoBack) {
+  Begin();
+  c.Edit<api::Node>("n1", [](api::Node& node) { node.metadata.labels["new"] = "label"; });
+  Acknowledge();  // asked again, and nobody answers
+  loop.Advance(59s);
   EXPECT_TRUE(Claimed(0));
+  loop.Advance(1s);
+  EXPECT_FALSE(Claimed(0) || Claimed(1));
+  EXPECT_EQ(words.back(), "its places were given up: they weren't free within 1m");
+}
+
+TEST_F(ExecutorTest, ARoundThatWaitsForTheServerIsNotTimedOut) {
+  BeginBinding();
+  for (int i = 0; i < 2; ++i) FakeWriter::Refuse(api.binds, Code::kUnavailable);
+  for (int i = 0; i < 10; ++i) {
+    loop.Advance(30s);
+    while (!api.binds.empty()) FakeWriter::Refuse(api.binds, Code::kUnavailable);
+  }
+  EXPECT_TRUE(Claimed(0) && Claimed(1));
+  EXPECT_TRUE(refused.empty());
+}
+
+TEST_F(ExecutorTest, RoundsEndWithTheLifeOfTheirGroup) {
+  Begin();
+  Acknowledge();
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  Busy();  // train-1
+  c.Remove<api::PodGroup>("default/train");
+  executor->EndLives("default/train", "");
+  EXPECT_TRUE(Bound(0));
+  EXPECT_FALSE(Claimed(1));
+  loop.Advance(10s);
+  EXPECT_TRUE(api.binds.empty() && api.updates.empty()) << "its record goes by itself";
+  EXPECT_TRUE(executor->Idle());
+  Audited();
+}
+
+TEST_F(ExecutorTest, AGroupThatEndsWhileItsRecordIsWrittenEndsTheRoundToo) {
+  Begin();
+  c.Remove<api::PodGroup>("default/train");
+  executor->EndLives("default/train", "");
+  EXPECT_FALSE(Claimed(0) || Claimed(1));
+  Acknowledge();
+  loop.Advance(1s);
+  EXPECT_TRUE(api.binds.empty() && api.updates.empty());
+  EXPECT_TRUE(executor->Idle());
+}
+
+TEST_F(ExecutorTest, MembersThatAreGoneBeforeTheyAreSentEndAtOnce) {
+  Begin(framework::CommitOrder::kQuotaFirst);
+  Acknowledge();
+  ASSERT_TRUE(pictures);
+  for (const auto& entry : round.entries) {
+    c.Remove<api::Pod>("default/" + entry.name);
+    executor->PodGone("default/train", entry.uid);
+  }
+  EXPECT_TRUE(executor->Idle());
+  pictures({});
+  EXPECT_TRUE(api.binds.empty() && executor->Idle());
+  Audited();
+}
+
+// --- a server that pushes back ---
+
+TEST_F(ExecutorTest, OneMemberProbesAServerThatPushesBackAndEverMoreSeldom) {
+  BeginBinding();
+  Busy();
+  Busy();
+  Duration least = 1s;
+  for (int i = 0; i < 8; ++i) {
+    loop.Advance(least - 1ms);
+    EXPECT_TRUE(api.binds.empty());
+    loop.Advance(least / 4 + 1ms);
+    ASSERT_EQ(api.binds.size(), 1u) << "one alone";
+    Busy();
+    least = std::min<Duration>(least * 2, 60s);
+  }
+  loop.Advance(75s);
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  ASSERT_EQ(api.binds.size(), 1u) << "the other follows at once";
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  EXPECT_TRUE(Bound(0) && Bound(1));
+  EXPECT_TRUE(executor->Idle());
+}
+
+TEST_F(ExecutorTest, AProbeThatIsNeverSentHoldsNobodyUp) {
+  BeginBinding();
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  Busy();
+  c.Workers("train", 2, 2, "gpu=1 hca=1");  // an extra is a round of its own
+  const auto extra = c.Decide();
+  ASSERT_EQ(extra.size(), 1u);
+  c.Remove<api::Pod>("default/train-1");
+  loop.Advance(2s);
+  EXPECT_FALSE(Claimed(1));
+  executor->Submit(extra[0]);
+  ASSERT_TRUE(c.cache().Approve(extra[0].number, c.snapshot()));
+  executor->Approve(extra[0].number);
+  EXPECT_EQ(api.binds.size(), 1u);
+}
+
+// --- F12d: asked before anything is written again ---
+
+TEST_F(ExecutorTest, AJobWithARefusedMemberIsProbedBeforeItsRecordIsWritten) {
+  BeginBinding();
+  FakeWriter::Refuse(api.binds, Code::kForbidden);
+  Read(0);
+  FakeWriter::Refuse(api.binds, Code::kForbidden);
+  Read(1);
+  loop.RunReady();
+  Acknowledge(api.updates);
+  round = c.Decide().at(0);
+  executor->Submit(round);
+  ASSERT_EQ(api.binds.size(), 2u);
+  EXPECT_TRUE(api.binds[0].asked.dry_run && api.binds[1].asked.dry_run);
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  EXPECT_TRUE(api.updates.empty());
+  FakeWriter::Refuse(api.binds, Code::kForbidden);
+  EXPECT_TRUE(Claimed(0) && Claimed(1)) << "until the pod was read";
+  Read(1);
+  EXPECT_FALSE(Claimed(0) || Claimed(1));
+  EXPECT_TRUE(api.updates.empty()) << "nothing was written";
+  EXPECT_EQ(refused.back(), "train-1 BindRefused");
+
+  round = c.Decide().at(0);
+  executor->Submit(round);
+  FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+  FakeWriter::Refuse(api.binds, Code::kTooManyRequests);  // nobody said no
+  ASSERT_EQ(api.updates.size(), 1u);
+  Acknowledge(api.updates);
+  ASSERT_TRUE(c.cache().Approve(round.number, c.snapshot()));
+  executor->Approve(round.number);
+  ASSERT_EQ(api.binds.size(), 2u);
+  EXPECT_FALSE(api.binds[0].asked.dry_run || api.binds[1].asked.dry_run);
+  Audited();
 }
 
 // --- the record ---
@@ -319,7 +540,9 @@ TEST_F(ExecutorTest, ThrottledRecordsWait) {
   FakeWriter::Refuse(api.creates, Code::kTooManyRequests);
   EXPECT_TRUE(Claimed(0));
   EXPECT_TRUE(api.creates.empty());
-  loop.Advance(1s);
+  loop.Advance(900ms);
+  EXPECT_TRUE(api.creates.empty());
+  loop.Advance(400ms);
   EXPECT_EQ(api.creates.size(), 1u);
 }
 
@@ -347,6 +570,7 @@ TEST_F(ExecutorTest, QuotaFirstRollsTheGangBackWithItsRecordWhenAStatusIsRefused
   pictures(std::unexpected(Error(Code::kForbidden, "no")));
   EXPECT_FALSE(Claimed(0));
   EXPECT_TRUE(api.binds.empty());
+  loop.RunReady();
   ASSERT_EQ(api.updates.size(), 1u);
   EXPECT_TRUE(api.updates.front().asked.spec.entries.empty());
   Audited();

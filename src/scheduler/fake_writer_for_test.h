@@ -30,6 +30,7 @@ class FakeWriter final : public cache::ClusterWriter {
   Calls<std::string, api::PodGroup> group_reads;
   Calls<std::pair<std::string, std::string>, cache::Written> quota_patches;
   Calls<std::pair<std::string, api::Condition>, cache::Written> conditions;
+  std::vector<api::Condition> all_conditions;  // of the last write on a group
   Calls<api::Queue, cache::Written> queues;
   std::vector<EventNote> events;
 
@@ -77,6 +78,7 @@ class FakeWriter final : public cache::ClusterWriter {
   void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                const std::vector<api::Condition>& all,
                                cache::Done<cache::Written> done) override {
+    all_conditions = all;
     conditions.push_back({{ns + "/" + name, all.front()}, std::move(done)});
   }
   void ApplyPodCondition(const std::string& ns, const std::string& name,

@@ -23,6 +23,7 @@ struct Metrics::Families {
   prometheus::Counter& healed;
   prometheus::Gauge& queued;
   prometheus::Gauge& in_flight;
+  prometheus::Gauge& partial;
   prometheus::Family<prometheus::Gauge>& waiting;
   std::map<std::string, prometheus::Gauge*> waiting_by_reason;
   SchedulerStats seen;
@@ -53,6 +54,9 @@ struct Metrics::Families {
                      "Quota statuses corrected because live pods contradict them")),
         queued(Measure("sky_bindings_queued", "Bindings that wait to be sent")),
         in_flight(Measure("sky_bindings_in_flight", "Bindings sent and not answered")),
+        partial(Measure("sky_gangs_partial",
+                        "Gangs of which some members run and others have been missing for longer "
+                        "than startTimeout")),
         waiting(prometheus::BuildGauge()
                     .Name("sky_jobs_waiting")
                     .Help("Jobs that wait, by main reason")
@@ -79,6 +83,7 @@ void Metrics::Update(const Scheduler& scheduler, bool leads) {
   out.healed_seen = scheduler.pictures().healed();
   out.queued.Set(static_cast<double>(scheduler.executor().queued()));
   out.in_flight.Set(static_cast<double>(scheduler.executor().in_flight()));
+  out.partial.Set(static_cast<double>(scheduler.reporter().partial()));
   const std::map<std::string, int> waiting = scheduler.reporter().WaitingByReason();
   // A reason that nobody has any more leaves no series behind.
   std::erase_if(out.waiting_by_reason, [&](const auto& item) {

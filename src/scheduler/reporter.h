@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says on the owners why they wait and that they started: conditions of PodGroups (of pods that
-// have none), and events. A reason is written only after it stood for a second, only when it
-// changed, and goes when it stops being true. Lives on the loop.
+// Says on the owners why they wait, that they started and that they are not whole: conditions of
+// PodGroups (of pods that have none), and events. A reason is written only after it stood for a
+// second, only when it changed, and goes when it stops being true; that a gang has its places is
+// said when enough members are bound, not when it is decided. Lives on the loop.
 #pragma once
 
 #include <functional>
@@ -18,20 +19,31 @@ namespace sky::scheduler {
 
 class Reporter {
  public:
-  Reporter(kube::Loop& loop, cache::ClusterWriter& writer, const model::Names& names,
-           std::function<bool()> may_write)
-      : loop_(loop), writer_(writer), names_(names), may_write_(std::move(may_write)) {}
+  // A gang that isn't whole `start_timeout` after its first member was bound is PartialStart.
+  Reporter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
+           const model::Names& names, Duration start_timeout, std::function<bool()> may_write)
+      : loop_(loop),
+        cache_(cache),
+        writer_(writer),
+        names_(names),
+        start_timeout_(start_timeout),
+        may_write_(std::move(may_write)) {}
 
   // After each cycle, with the cluster that it ran on.
   void Cycle(const model::Cluster& cluster, const framework::CycleResult& result);
   void Bound(const cache::RoundEntry& entry, const cache::Round& round);
   void Complain(const cache::Complaint& complaint);
-  void Refused(const cache::Round& round, model::Reason reason, const std::string& why);
+  // A round failed; one member of it, unless `entry` is null.
+  void Refused(const cache::Round& round, const cache::RoundEntry* entry, model::Reason reason,
+               const std::string& why);
+  // The server doesn't take its bindings now: they are sent again.
+  void Delayed(const cache::Round& round, const std::string& why);
   // Why a job waits now, as people read it; "" when it doesn't.
   std::string WhyWaits(const std::string& job) const;
   bool Idle() const { return in_flight_ == 0; }
-  // Waiting jobs by main reason, for metrics.
+  // Waiting jobs by main reason, and gangs that aren't whole, for metrics.
   std::map<std::string, int> WaitingByReason() const;
+  size_t partial() const;
 
  private:
   struct Owner {
@@ -42,29 +54,48 @@ class Reporter {
   struct Report {
     Owner owner;
     std::string reason, message;  // reason "": it has started
+    bool silent = false;          // nothing is known but what its object says
     MonoTime since{};
-    bool written = false, due = false;
+    bool written = false, due = false, sending = false;
+    std::string noted;  // the last event's words
   };
-  void NoteWhole(const model::Cluster& cluster, const std::set<std::string>& seen,
-                 std::set<std::string>& placed);
+  // A gang of which some members run and others are missing.
+  struct Partial {
+    std::string uid, message;
+    uint64_t spell = 0;  // which one the timer is about
+    bool told = false;
+  };
+  void SayWaiting(const model::Cluster& cluster, const framework::CycleResult& result,
+                  std::set<std::string>& seen);
+  void Look();
+  void Judge(const cache::Standing& standing);
+  void JudgePartial(const cache::Standing& standing);
   void Say(const std::string& key, Owner owner, std::string reason, std::string message);
+  void Again(const cache::Standing& standing);
   void WriteSoon(const std::string& key, Report& report);
   void Write(const std::string& key);
-  bool StillSays(const std::string& key, const model::Job& job) const;
-  bool AlreadySays(const Report& report) const;
-  std::vector<api::Condition> Conditions(const Report& report) const;
+  bool AlreadySays(const std::string& key, const Report& report) const;
+  std::vector<api::Condition> Conditions(const std::string& key, const Report& report) const;
   void Answered(const std::string& key, Result<cache::Written> answer);
+  void Note(const std::string& kind, const Owner& owner, bool warning, std::string reason,
+            std::string action, std::string note);
 
-  static constexpr Duration kStands = std::chrono::seconds(1);
+  static constexpr Duration kStands = std::chrono::seconds(1), kSoon = std::chrono::milliseconds(5);
 
   kube::Loop& loop_;
+  cache::Cache& cache_;
   cache::ClusterWriter& writer_;
   const model::Names& names_;
+  const Duration start_timeout_;
   std::function<bool()> may_write_;
   kube::Lifeline alive_;
-  std::map<std::string, Report> reports_;  // by job key, or "pod ns/name" for a pod without a job
-  std::set<std::string> placed_;           // jobs with a member bound since the last cycle
-  bool began_ = false;                     // the words of an earlier life were looked at
+  std::map<std::string, Report> reports_;    // by job key, or "pod ns/name" for a pod without a job
+  std::map<std::string, Partial> partials_;  // by group
+  std::set<std::string> waiting_;            // of reports: what the last cycle refused
+  std::map<std::string, cache::Standing> changed_;  // groups that are still to be judged
+  std::map<std::string, std::map<std::string, std::string>> told_;  // job → UID → last refusal
+  uint64_t spells_ = 0;
+  bool looking_ = false;
   size_t in_flight_ = 0;
 };
 

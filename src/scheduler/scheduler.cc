@@ -22,11 +22,14 @@ Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine
       names_(std::make_shared<model::Names>()),
       cache_(names_, framework::SettingsOf(engine_->config())),
       snapshot_(names_),
-      executor_(loop, cache_, writer, engine_->config().commit_order, MakeEvents()),
+      executor_(loop, cache_, writer,
+                {engine_->config().commit_order, engine_->config().claim_timeout}, MakeEvents()),
       pictures_(
           loop, cache_, writer, engine_->config().min_fix_quota_interval,
           [this] { return MayWrite(); }, [this] { return executor_.queued() > 0; }),
-      reporter_(loop, writer, *names_, [this] { return MayWrite(); }) {}
+      backoffs_(loop, cache_, [this] { Noticed(Effect::kRelevant); }),
+      reporter_(loop, cache_, writer, *names_, engine_->config().start_timeout,
+                [this] { return MayWrite(); }) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -34,14 +37,18 @@ ExecutorEvents Scheduler::MakeEvents() {
   ExecutorEvents events;
   events.bound = [this](const cache::RoundEntry& entry, const cache::Round& round) {
     ++stats_.bound;
-    if (backoffs_.erase(round.job) > 0) cache_.SetBackoff(round.job, std::nullopt);
+    backoffs_.Forget(round.job);
     reporter_.Bound(entry, round);
     pictures_.Poke();
   };
-  events.refused = [this](const cache::Round& round, model::Reason reason, const std::string& why) {
+  events.refused = [this](const cache::Round& round, const cache::RoundEntry* entry,
+                          model::Reason reason, const std::string& why) {
     ++stats_.refused;
-    reporter_.Refused(round, reason, why);
-    BackOff(round.job);
+    reporter_.Refused(round, entry, reason, why);
+    backoffs_.Failed(round, reason, why);
+  };
+  events.delayed = [this](const cache::Round& round, const std::string& why) {
+    reporter_.Delayed(round, why);
   };
   events.replan = [this] { Noticed(Effect::kRelevant); };
   events.may_write = [this] { return MayWrite(); };
@@ -50,20 +57,6 @@ ExecutorEvents Scheduler::MakeEvents() {
     pictures_.WriteNow(round, std::move(done));
   };
   return events;
-}
-
-// 1 s, doubled up to 60 s, with jitter; ends with the first member that is bound.
-void Scheduler::BackOff(const std::string& job) {
-  Duration& wait = backoffs_[job];
-  wait = wait == Duration::zero() ? Duration(std::chrono::seconds(1))
-                                  : std::min<Duration>(wait * 2, std::chrono::seconds(60));
-  const Duration jittered =
-      wait + Duration(static_cast<int64_t>(static_cast<double>(wait.count()) * jitter_.Unit() / 4));
-  if (!cache_.SetBackoff(job, loop_.clock().Wall() + jittered)) {
-    backoffs_.erase(job);
-    return;
-  }
-  loop_.RunAfter(jittered, alive_.Guard([this] { Noticed(Effect::kRelevant); }));
 }
 
 bool Scheduler::MayWrite() const {
@@ -137,12 +130,12 @@ void Scheduler::CycleNow() {
 }
 
 void Scheduler::RunCycle() {
-  if (!Active() || running_) return;
+  if (!Active() || running_ || !asking_.empty()) return;
   running_ = true;
   again_ = false;
   const uint64_t cycle = ++cycle_;
-  const WallTime now = loop_.clock().Wall();
-  cache_.SetNow(now);
+  const Instant now = loop_.clock().Now();
+  cache_.SetNow(now.mono);
   worker_([this, cycle, now] {
     const MonoTime began = loop_.Now();
     framework::CycleResult result = Work(cycle, now);
@@ -152,7 +145,7 @@ void Scheduler::RunCycle() {
   });
 }
 
-framework::CycleResult Scheduler::Work(uint64_t cycle, WallTime now) {
+framework::CycleResult Scheduler::Work(uint64_t cycle, Instant now) {
   SetLogCycle(cycle);
   cache_.UpdateSnapshot(snapshot_);
   return engine_->Run(snapshot_, now, cycle, [this](cache::Round& round) {
@@ -168,9 +161,16 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   stats_.committed += result.committed.size();
   stats_.last_cycle = took;
   stats_.longest_cycle = std::max(stats_.longest_cycle, took);
-  for (const uint64_t round : result.approved) executor_.Approve(round);
+  for (const cache::GivenUp& places : result.given_up) executor_.GiveUp(places);
+  bool again = result.conflicted;
+  for (const uint64_t round : result.approved) {
+    if (cache_.Approve(round, snapshot_))
+      executor_.Approve(round);
+    else
+      again = true;
+  }
   for (const cache::Round& round : result.committed)
-    spdlog::info("job {}: {} members placed, round {}", round.job, round.entries.size(),
+    spdlog::info("job {}: {} members assumed, round {}", round.job, round.entries.size(),
                  round.number);
   reporter_.Cycle(snapshot_, result);
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
@@ -178,9 +178,9 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   if (after_cycle) after_cycle(result);
   SetLogCycle(0);
   const auto& config = engine_->config();
-  Duration wait = result.unfinished             ? Duration::zero()
-                  : again_ || result.conflicted ? config.batch_delay
-                                                : config.period;
+  Duration wait = result.unfinished ? Duration::zero()
+                  : again || again_ ? config.batch_delay
+                                    : config.period;
   if (result.next_reconcile && wait > config.batch_delay)
     wait = std::clamp<Duration>(*result.next_reconcile - loop_.clock().Wall(), config.batch_delay,
                                 wait);
@@ -194,7 +194,7 @@ void Scheduler::ReadStaleGroups() {
   loop_.RunAfter(std::chrono::milliseconds(5), alive_.Guard([this] {
     reading_ = false;
     if (!Active()) return;
-    for (const cache::Cache::StaleGroup& group : cache_.TakeStaleGroups())
+    for (const cache::StaleGroup& group : cache_.TakeStaleGroups())
       writer_.GetPodGroup(
           group.namespace_, group.name, alive_.Guard([this, group](Result<api::PodGroup> answer) {
             if (answer)
@@ -212,10 +212,10 @@ void Scheduler::ReadStaleGroups() {
 void Scheduler::WatchLosses() {
   const auto next = cache_.NextLoss(engine_->config().node_lost_after);
   if (!next || loss_timer_ != 0) return;
-  const Duration wait = std::max<Duration>(*next - loop_.clock().Wall(), Duration::zero());
+  const Duration wait = std::max<Duration>(*next - loop_.Now(), Duration::zero());
   loss_timer_ = loop_.RunAfter(wait, alive_.Guard([this] {
     loss_timer_ = 0;
-    cache_.SetNow(loop_.clock().Wall());
+    cache_.SetNow(loop_.Now());
     Noticed(cache_.MarkLostNodes(engine_->config().node_lost_after));
     WatchLosses();
   }));

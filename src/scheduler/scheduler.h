@@ -13,11 +13,11 @@
 #include <set>
 #include <string>
 
-#include "base/rng.h"
 #include "cache/cache.h"
 #include "cache/writer.h"
 #include "framework/engine.h"
 #include "kube/loop.h"
+#include "scheduler/backoffs.h"
 #include "scheduler/executor.h"
 #include "scheduler/leadership.h"
 #include "scheduler/picture_writer.h"
@@ -43,9 +43,10 @@ class Scheduler {
   // --- on the loop ---
   template <class T>
   void OnDelta(const api::Delta<T>& delta) {
-    cache_.SetNow(loop_.clock().Wall());
-    Noticed(cache_.Apply(delta));
-    AfterDelta(delta);
+    cache_.SetNow(loop_.Now());
+    const cache::Effect effect = cache_.Apply(delta);
+    Noticed(effect);
+    AfterDelta(delta, effect);
   }
   void OnSynced();                  // the first whole state of every kind is in the cache
   void OnLeadership(bool leading);  // taken, or lost
@@ -68,22 +69,24 @@ class Scheduler {
  private:
   void Noticed(cache::Effect effect);
   template <class T>
-  void AfterDelta(const api::Delta<T>&) {}
-  void AfterDelta(const api::Delta<api::Pod>& delta);
-  void AfterDelta(const api::Delta<api::Placement>& delta);
-  void AfterDelta(const api::Delta<api::PodGroup>& delta);
-  void AfterDelta(const api::Delta<api::Queue>& delta);
+  void AfterDelta(const api::Delta<T>&, cache::Effect) {}
+  void AfterDelta(const api::Delta<api::Pod>& delta, cache::Effect effect);
+  void AfterDelta(const api::Delta<api::Node>& delta, cache::Effect effect);
+  void AfterDelta(const api::Delta<api::Placement>& delta, cache::Effect effect);
+  void AfterDelta(const api::Delta<api::PodGroup>& delta, cache::Effect effect);
+  void AfterDelta(const api::Delta<api::Queue>& delta, cache::Effect effect);
   bool MayWrite() const;
   bool Active() const { return synced_ && leading_ && !stopped_; }
   void Begin();  // synced and leading: recover, then cycles
   void ScheduleCycle(Duration wait);
   void RunCycle();
-  framework::CycleResult Work(uint64_t cycle, WallTime now);
+  framework::CycleResult Work(uint64_t cycle, Instant now);
   void FinishCycle(const framework::CycleResult& result, Duration took);
-  void BackOff(const std::string& job);
   void ReadStaleGroups();
   void AdoptAll();
   void AdoptOne(const api::Placement& placement);
+  void AskForPods(const api::Placement& placement, const std::vector<api::PlacementEntry>& unseen);
+  void PodsAsked(const std::string& key);
   void DeleteDead(const api::Placement& placement);
   void WatchLosses();
   void MakeDefaultQueue();
@@ -100,11 +103,16 @@ class Scheduler {
   kube::Lifeline alive_;
   Executor executor_;
   PictureWriter pictures_;
+  Backoffs backoffs_;
   Reporter reporter_;
   SchedulerStats stats_;
-  std::map<std::string, Duration> backoffs_;  // job → its last wait
-  Rng jitter_{1};
   std::set<std::string> deleting_;  // Placements on their way out
+  struct Asking {
+    size_t open = 0;     // answers to come
+    bool again = false;  // not every pod is known to be gone
+  };
+  std::map<std::string, Asking> asking_;  // Placements whose pods are asked for
+  std::set<std::string> gone_;            // UIDs of pods of which a quorum read said so
   uint64_t cycle_ = 0;
   kube::TimerId timer_ = 0, loss_timer_ = 0;
   MonoTime timer_at_{};

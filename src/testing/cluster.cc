@@ -99,7 +99,7 @@ void Cluster::Tell(std::shared_ptr<const T> object, std::shared_ptr<const T> old
   delta.type = gone ? Type::kDelete : old ? Type::kUpdate : Type::kAdd;
   delta.object = std::move(object);
   delta.old = std::move(old);
-  cache_->SetNow(now_);
+  cache_->SetNow(now().mono);
   cache_->Apply(delta);
 }
 
@@ -169,7 +169,7 @@ void Cluster::Finish(const std::string& pod) {
 
 void Cluster::Tick(Duration by) {
   now_ += by;
-  cache_->SetNow(now_);
+  cache_->SetNow(now().mono);
   cache_->MarkLostNodes(engine_->config().node_lost_after);
 }
 
@@ -180,7 +180,7 @@ std::vector<cache::Round> Cluster::Decide() {
     cache_->ConfirmGroup(stale, found == groups.end() ? nullptr : found->second);
   }
   cache_->UpdateSnapshot(snapshot_);
-  result_ = engine_->Run(snapshot_, now_, ++cycle_, [this](cache::Round& round) {
+  result_ = engine_->Run(snapshot_, now(), ++cycle_, [this](cache::Round& round) {
     if (surprise_) std::exchange(surprise_, nullptr)();
     auto number = cache_->Assume(round, snapshot_);
     if (number) rounds_.emplace(*number, round);
@@ -194,10 +194,11 @@ std::vector<Bound> Cluster::Cycle() {
   Decide();
   std::vector<Bound> bound;
   for (const auto& [number, round] : rounds_) cache_->Acknowledge(number);
+  for (const cache::GivenUp& places : result_.given_up)
+    for (const std::string& uid : places.uids) cache_->Drop(places.round, uid);
   for (const uint64_t number : result_.approved) {
     const auto found = rounds_.find(number);
-    if (found == rounds_.end()) continue;
-    cache_->Approve(number);
+    if (found == rounds_.end() || !cache_->Approve(number, snapshot_)) continue;
     for (const cache::RoundEntry& entry : found->second.entries)
       bound.push_back({entry.name, entry.quota_name, entry.node_name});
     Bind(found->second);
@@ -234,7 +235,7 @@ std::string Cluster::Detail(const std::string& job) const {
 
 std::unique_ptr<cache::Cache> Cluster::Rebuilt(uint64_t seed) const {
   auto cache = std::make_unique<cache::Cache>(std::make_shared<model::Names>(), settings_);
-  cache->SetNow(now_);
+  cache->SetNow(now().mono);
   std::vector<std::function<void()>> tell;
   const auto all = [&]<class T>(const Kept<T>& kept) {
     for (const auto& [key, object] : kept)

@@ -77,7 +77,7 @@ class Cluster {
   std::vector<cache::Round> Decide();
   // Time passes: nodes that were away too long are lost, as the scheduler's own timer says.
   void Tick(Duration by);
-  WallTime now() const { return now_; }
+  Instant now() const { return {now_, MonoTime(now_.time_since_epoch())}; }
   // Runs between the snapshot and the commit of the next cycle, once.
   void BeforeCommit(std::function<void()> surprise) { surprise_ = std::move(surprise); }
   const framework::CycleResult& result() const { return result_; }

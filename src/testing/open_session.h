@@ -23,7 +23,7 @@ class OpenSession {
   explicit OpenSession(Cluster& cluster, std::unique_ptr<Plugins>... plugins) : cluster_(cluster) {
     cluster.cache().UpdateSnapshot(cluster.snapshot());
     session_ = std::make_unique<framework::Session>(
-        cluster.snapshot(), cluster.engine().config(), WallTime{}, 1,
+        cluster.snapshot(), cluster.engine().config(), Instant{}, 1,
         [](cache::Round&) -> std::expected<uint64_t, cache::Refusal> { return 1; }, kept_);
     (plugins_.push_back(std::move(plugins)), ...);
     for (const auto& plugin : plugins_) plugin->OnSessionOpen(*session_);

@@ -38,8 +38,10 @@ std::string RandomEvents::Next() {
 std::string RandomEvents::PassTime() {
   if (Chance(3)) {
     const std::string job = Any({"default/a", "default/b", "default/c"});
-    cluster_.cache().SetBackoff(job, cluster_.now() + std::chrono::seconds(20));
-    return job + " is held back for 20 s";
+    const bool held = Chance(2);
+    cluster_.cache().SetBackoff(job, held ? model::Reason::kBindRefused : model::Reason::kNone,
+                                held ? "a webhook says no" : "");
+    return job + (held ? " is held back" : " is held back no longer");
   }
   const auto seconds = static_cast<int64_t>(rng_.Below(50));
   cluster_.Tick(std::chrono::seconds(seconds));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/gang/gang.h"
 
+#include <algorithm>
 #include <map>
 
 #include "framework/session.h"
@@ -63,24 +64,32 @@ bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, 
   return false;
 }
 
-// Every member that has a claim fits physically now (F13), and together with those that run they
-// are enough.
+// Every member that has a claim fits physically now (F13), and a gang that doesn't run yet has
+// enough of them, in each role too. One that runs was whole when it was decided: what is left of it
+// goes on, whoever was lost since.
 bool Startable(const model::Cluster& cluster, const Job& job) {
-  int64_t members = 0;
+  int64_t members = 0, bound = 0;
+  std::map<std::string_view, int64_t> of_role;
   std::map<model::NodeId, model::Resources> claimed;  // all of the gang's claims on a node together
   for (const model::TaskId id : job.members) {
     const model::Task& task = cluster.tasks()[id];
-    if (task.state == model::TaskState::kSucceeded) ++members;
-    if (task.facts->terminal || task.facts->deleting) continue;
-    if (task.bound()) ++members;
-    if (!task.claim.open() || !task.claim.node.valid()) continue;
+    const bool succeeded = task.state == model::TaskState::kSucceeded;
+    const bool live = !task.facts->terminal && !task.facts->deleting;
+    const bool claims = live && task.claim.open() && task.claim.node.valid();
+    if (claims) claimed[task.claim.node] += task.facts->request;
+    if (succeeded || (live && task.bound())) ++bound;
+    if (!succeeded && !claims && !(live && task.bound())) continue;
     ++members;
-    claimed[task.claim.node] += task.facts->request;
+    ++of_role[task.facts->role];
   }
   for (const auto& [node, request] : claimed)
     if (!model::Fits(request, cluster.nodes()[node].Idle(), cluster.names().resources))
       return false;
-  return members >= job.needed;
+  if (bound > 0) return true;
+  if (members < job.needed) return false;
+  if (!job.object) return true;
+  return std::ranges::all_of(job.object->spec.min_task_member,
+                             [&](const auto& role) { return of_role[role.first] >= role.second; });
 }
 
 }  // namespace
