@@ -62,8 +62,7 @@ class Executor {
   void GiveUp(const cache::GivenUp& places);
   // The group's life is `uid` now ("": it is gone): rounds of other lives end.
   void EndLives(const std::string& group, const std::string& uid);
-  // A member of the job is gone: what wasn't sent of it ends.
-  void PodGone(const std::string& job, std::string_view uid);
+  void PodGone(const std::string& job, std::string_view uid);  // what wasn't sent of it ends
   // Writes the record of the round's group anew with what is open now: entries whose claims ended
   // while their pods live must not come back at the next start.
   void Rewrite(const cache::Round& round);
@@ -74,7 +73,6 @@ class Executor {
   void Abandon();
   bool Idle() const;                // nothing is in flight or waiting: what SIGTERM waits for
   void Stop() { stopped_ = true; }  // sends nothing more; what is in flight settles
-  bool carries() const { return !running_.empty(); }  // a round is under way
   size_t queued() const { return queue_.size(); }
   size_t in_flight() const { return in_flight_; }
 

@@ -124,7 +124,7 @@ void Scheduler::AfterDelta(const api::Delta<api::Pod>& delta, Effect) {
   const auto group = [&] {
     return meta.namespace_ + "/" + std::string(meta.Annotation(api::key::kGroupName));
   };
-  if (delta.type == Type::kDelete && executor_.carries()) {
+  if (delta.type == Type::kDelete) {
     executor_.PodGone(group(), meta.uid);
     executor_.PodGone("pod:" + meta.Key(), meta.uid);
   }
