@@ -28,9 +28,8 @@ void FillClusterWithGangs(benchmark::State& state) {
     model::Cluster snapshot(names);
     state.ResumeTiming();
     cache.UpdateSnapshot(snapshot);
-    const framework::CycleResult result =
-        (*engine)->Run(snapshot, WallTime{}, 1,
-                       [&](cache::Round& round) { return cache.Assume(round, snapshot); });
+    const framework::CycleResult result = (*engine)->Run(
+        snapshot, Instant{}, 1, [&](cache::Round& round) { return cache.Assume(round, snapshot); });
     for (const cache::Round& round : result.committed)
       placed += static_cast<int64_t>(round.entries.size());
   }

@@ -37,7 +37,7 @@ struct Bench {
   }
   framework::CycleResult Cycle() {
     cache.UpdateSnapshot(snapshot);
-    return engine->Run(snapshot, WallTime{}, ++cycle,
+    return engine->Run(snapshot, Instant{}, ++cycle,
                        [&](cache::Round& round) { return cache.Assume(round, snapshot); });
   }
 };
@@ -50,7 +50,7 @@ void PlanGangOf1000(benchmark::State& state) {
   uint64_t round = 0;
   for (auto _ : state) {
     const framework::CycleResult result = bench.engine->Run(
-        bench.snapshot, WallTime{}, ++bench.cycle,
+        bench.snapshot, Instant{}, ++bench.cycle,
         [&](cache::Round&) -> std::expected<uint64_t, cache::Refusal> { return ++round; });
     if (result.committed.size() != 1) state.SkipWithError("it was not placed");
     state.PauseTiming();

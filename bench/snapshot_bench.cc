@@ -91,7 +91,7 @@ void IdleCycle(benchmark::State& state) {
   for (auto _ : state) {
     busy.cache.UpdateSnapshot(snapshot);
     const framework::CycleResult result =
-        busy.engine->Run(snapshot, WallTime{}, ++cycle,
+        busy.engine->Run(snapshot, Instant{}, ++cycle,
                          [&](cache::Round& round) { return busy.cache.Assume(round, snapshot); });
     if (!result.committed.empty()) state.SkipWithError("something was placed");
   }
