@@ -21,11 +21,9 @@ constexpr int kRepairs = 8;
 
 // More is bound there than it offers of something that the task asks for: it takes nothing new.
 bool Overbound(const model::Node& node, const model::Resources& request) {
-  for (size_t i = 0; i < request.size(); ++i)
-    if (const model::ResourceId name(i);
-        request[name] > 0 && node.committed[name] > node.allocatable[name])
-      return true;
-  return false;
+  return std::any_of(request.begin(), request.end(), [&](const model::Amount& asked) {
+    return asked.value > 0 && node.committed[asked.name] > node.allocatable[asked.name];
+  });
 }
 
 }  // namespace

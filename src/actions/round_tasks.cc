@@ -67,9 +67,8 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
   const Resources& asked = cluster.tasks()[task].facts->request;
   if (!missing.valid()) {
     Resources charged;
-    for (size_t i = 0; i < asked.size(); ++i)
-      if (const model::ResourceId name(i); asked[name] > 0)
-        charged.Set(name, node.committed[name] + growth[name]);
+    for (const auto& [name, value] : asked)
+      if (value > 0) charged.Set(name, node.committed[name] + growth[name]);
     missing = model::FirstMissing(charged, node.allocatable, names);
   }
   if (!missing.valid()) return Verdict::Fit();
@@ -86,11 +85,9 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
 
 bool AsksAccelerator(const Cluster& cluster, TaskId task) {
   const model::Resources& request = cluster.tasks()[task].facts->request;
-  for (size_t i = 0; i < request.size(); ++i)
-    if (request[model::ResourceId(i)] > 0 &&
-        cluster.names().resources.IsScalar(model::ResourceId(i)))
-      return true;
-  return false;
+  return std::any_of(request.begin(), request.end(), [&](const model::Amount& asked) {
+    return asked.value > 0 && cluster.names().resources.IsScalar(asked.name);
+  });
 }
 
 }  // namespace sky::actions

@@ -78,9 +78,8 @@ std::string Cache::CheckRoom(const Round& round, const CommittedBefore& before) 
     const model::Node& node = cluster_.nodes()[entry.node];
     const model::Resources& had = before.at(entry.node);
     model::Resources committed;
-    for (size_t i = 0; i < node.committed.size(); ++i)
-      if (const model::ResourceId name(i); asked[name] > 0 || node.committed[name] > had[name])
-        committed.Set(name, node.committed[name]);
+    for (const auto& [name, value] : node.committed)
+      if (asked[name] > 0 || value > had[name]) committed.Set(name, value);
     if (const auto missing = model::FirstMissing(committed, node.allocatable, names_->resources);
         missing.valid())
       return fmt::format("node {} has no room left for {}", entry.node_name,

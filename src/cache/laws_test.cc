@@ -21,11 +21,9 @@ std::string Oversold(const model::Cluster& cluster, const Round& round) {
   for (const RoundEntry& entry : round.entries) {
     const model::Node& node = cluster.nodes()[cluster.nodes().Find(entry.node_name)];
     const model::Task& task = cluster.tasks()[cluster.tasks().Find(entry.uid)];
-    for (size_t i = 0; i < task.facts->request.size(); ++i) {
-      const model::ResourceId name(i);
-      if (task.facts->request[name] > 0 && node.committed[name] > node.allocatable[name] + 9)
+    for (const auto& [name, asked] : task.facts->request)
+      if (asked > 0 && node.committed[name] > node.allocatable[name] + 9)
         return fmt::format("{} on {}", cluster.names().resources.Name(name), node.name);
-    }
   }
   return {};
 }
@@ -69,11 +67,9 @@ struct Sums {
 
 std::string Differs(std::map<std::string, int64_t> sum, const model::Resources& ledger,
                     const model::Cluster& rows) {
-  for (size_t i = 0; i < ledger.size(); ++i) {
-    const std::string name(rows.names().resources.Name(model::ResourceId(i)));
-    if (ledger[model::ResourceId(i)] != sum[name])
-      return fmt::format("{}: ledger {}, objects {}", name, ledger[model::ResourceId(i)],
-                         sum[name]);
+  for (const auto& [id, value] : ledger) {
+    const std::string name(rows.names().resources.Name(id));
+    if (value != sum[name]) return fmt::format("{}: ledger {}, objects {}", name, value, sum[name]);
     sum.erase(name);
   }
   for (const auto& [name, amount] : sum)

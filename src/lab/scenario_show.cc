@@ -3,6 +3,7 @@
 // reasons, and expectations.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/keys.h"
 #include "base/natural.h"
@@ -150,10 +151,12 @@ std::string ShowPlacements(Simulation& simulation) {
 std::string AmountsText(const model::Resources& amounts, const model::Resources& offered,
                         const model::Names& names, bool all) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < std::max(offered.size(), amounts.size()); ++i) {
-    const model::ResourceId id(i);
+  std::set<model::ResourceId> either;
+  for (const auto* some : {&amounts, &offered})
+    for (const auto& [id, value] : *some) either.insert(id);
+  for (const model::ResourceId id : either) {
     const std::string name(names.resources.Name(id));
-    if ((!IsDevice(name) && !all) || (offered[id] == 0 && amounts[id] == 0)) continue;
+    if (!IsDevice(name) && !all) continue;
     const api::Quantity amount =
         model::ResourceNames::InBytes(name)
             ? api::Quantity::Units(amounts[id], api::Quantity::Format::kBinarySI)

@@ -25,10 +25,8 @@ bool SamePlace(const Node& a, const Node& b) {
 // May anything be placed there now that couldn't be before?
 bool Grew(const Node& before, const Node& after) {
   if (before.static_generation != after.static_generation) return true;
-  const Resources a = before.Room(), b = after.Room();
-  const Resources c = before.QuotaIdle(), d = after.QuotaIdle();
-  for (size_t i = 0; i < std::max(b.size(), d.size()); ++i)
-    if (const ResourceId name(i); b[name] > a[name] || d[name] > c[name]) return true;
+  if (AnyLess(before.Room(), after.Room()) || AnyLess(before.QuotaIdle(), after.QuotaIdle()))
+    return true;
   // A pod that left may have held a port.
   return !std::includes(after.tasks.begin(), after.tasks.end(), before.tasks.begin(),
                         before.tasks.end());

@@ -12,10 +12,8 @@ namespace {
 
 std::string Text(const Resources& amounts, const Names& names) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < amounts.size(); ++i)
-    if (amounts[ResourceId(i)] != 0)
-      parts.push_back(
-          fmt::format("{}={}", names.resources.Name(ResourceId(i)), amounts[ResourceId(i)]));
+  for (const auto& [name, value] : amounts)
+    parts.push_back(fmt::format("{}={}", names.resources.Name(name), value));
   std::sort(parts.begin(), parts.end());
   return fmt::format("{{{}}}", fmt::join(parts, ","));
 }

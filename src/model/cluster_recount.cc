@@ -18,12 +18,6 @@ std::vector<Id> TakeUnique(std::vector<Id>& dirty) {
   return ids;
 }
 
-bool AnyLess(const Resources& a, const Resources& b) {
-  for (size_t i = 0; i < b.size(); ++i)
-    if (a[ResourceId(i)] < b[ResourceId(i)]) return true;
-  return false;
-}
-
 // launcher, chief and master come first, as their frameworks count them.
 int RoleRank(const Job& job, const std::string& role) {
   const auto& order = job.notes.task_order;

@@ -65,9 +65,9 @@ Grouping GroupingOf(const api::Pod& pod, const Settings& settings) {
 
 bool Asks(const Resources& request, const std::vector<std::string>& globs,
           const ResourceNames& names) {
-  for (size_t i = 0; i < request.size(); ++i) {
-    if (request[ResourceId(i)] <= 0) continue;
-    const std::string_view name = names.Name(ResourceId(i));
+  for (const auto& [id, value] : request) {
+    if (value <= 0) continue;
+    const std::string_view name = names.Name(id);
     for (const std::string& glob : globs)
       if (GlobMatches(glob, name)) return true;
   }
@@ -94,8 +94,8 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   api::Pod equal;
   equal.spec = std::move(read);
   std::string text = api::Encode(equal);
-  for (size_t i = 0; i < facts.request.size(); ++i)
-    text += fmt::format("|{}", facts.request[ResourceId(i)]);
+  for (const auto& [name, value] : facts.request)
+    text += fmt::format("|{}={}", name.value(), value);
   text += fmt::format("|{}", facts.required_quota);
   return names.classes.Intern(text);
 }

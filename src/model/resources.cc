@@ -67,46 +67,93 @@ bool ResourceNames::IsScalar(ResourceId id) const {
   return id.index() < scalar_.size() && scalar_[id.index()];
 }
 
-void Resources::Set(ResourceId id, int64_t amount) {
-  if (id.index() >= amounts_.size()) {
-    if (amount == 0) return;
-    amounts_.resize(id.index() + 1, 0);
-  }
-  amounts_[id.index()] = amount;
+namespace {
+
+// Lists are short: a walk beats a search.
+template <class Amounts>
+auto Place(Amounts& amounts, ResourceId name) {
+  auto at = amounts.begin();
+  while (at != amounts.end() && at->name < name) ++at;
+  return at;
 }
 
-bool Resources::IsZero() const {
-  return std::all_of(amounts_.begin(), amounts_.end(), [](int64_t amount) { return amount == 0; });
+}  // namespace
+
+int64_t Resources::operator[](ResourceId name) const {
+  const auto at = Place(amounts_, name);
+  return at != amounts_.end() && at->name == name ? at->value : 0;
+}
+
+void Resources::Set(ResourceId name, int64_t value) {
+  const auto at = Place(amounts_, name);
+  const bool there = at != amounts_.end() && at->name == name;
+  if (value == 0) {
+    if (there) amounts_.erase(at);
+  } else if (there) {
+    at->value = value;
+  } else {
+    amounts_.insert(at, {name, value});
+  }
+}
+
+// of(mine, theirs) for each name of either, in place while `other` brings no name that isn't here.
+template <class Fn>
+void Resources::Merge(const Resources& other, Fn of) {
+  auto theirs = other.amounts_.begin();
+  const auto end = other.amounts_.end();
+  bool zeros = false;
+  size_t i = 0;
+  for (; i < amounts_.size(); ++i) {
+    Amount& mine = amounts_[i];
+    if (theirs != end && theirs->name < mine.name) break;
+    const bool both = theirs != end && theirs->name == mine.name;
+    mine.value = of(mine.value, both ? theirs->value : 0);
+    zeros = zeros || mine.value == 0;
+    if (both) ++theirs;
+  }
+  if (theirs != end) {
+    auto mine = amounts_.begin() + static_cast<ptrdiff_t>(i);
+    decltype(amounts_) merged(amounts_.begin(), mine);
+    while (mine != amounts_.end() || theirs != end) {
+      const bool first = theirs == end || (mine != amounts_.end() && mine->name <= theirs->name);
+      const bool second = mine == amounts_.end() || (theirs != end && theirs->name <= mine->name);
+      const ResourceId name = first ? mine->name : theirs->name;
+      merged.push_back({name, of(first ? mine->value : 0, second ? theirs->value : 0)});
+      zeros = zeros || merged.back().value == 0;
+      if (first) ++mine;
+      if (second) ++theirs;
+    }
+    amounts_ = std::move(merged);
+  }
+  if (zeros)
+    amounts_.erase(std::remove_if(amounts_.begin(), amounts_.end(),
+                                  [](const Amount& amount) { return amount.value == 0; }),
+                   amounts_.end());
 }
 
 Resources& Resources::operator+=(const Resources& other) {
-  if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (size_t i = 0; i < other.amounts_.size(); ++i)
-    amounts_[i] = SaturatingAdd(amounts_[i], other.amounts_[i]);
+  Merge(other, [](int64_t mine, int64_t theirs) { return SaturatingAdd(mine, theirs); });
   return *this;
 }
 
 Resources& Resources::operator-=(const Resources& other) {
-  if (other.amounts_.size() > amounts_.size()) amounts_.resize(other.amounts_.size(), 0);
-  for (size_t i = 0; i < other.amounts_.size(); ++i)
-    amounts_[i] = SaturatingSub(amounts_[i], other.amounts_[i]);
+  Merge(other, [](int64_t mine, int64_t theirs) { return SaturatingSub(mine, theirs); });
   return *this;
 }
 
+// A name that one of them doesn't have is zero there, which is more than an over-bound node's.
 Resources Resources::Max(const Resources& a, const Resources& b) {
   Resources most = a;
-  if (b.amounts_.size() > most.amounts_.size()) most.amounts_.resize(b.amounts_.size(), 0);
-  // A name that one of them doesn't have is zero there, which is more than an over-bound node's.
-  for (size_t i = 0; i < most.amounts_.size(); ++i)
-    most.amounts_[i] = std::max(most.amounts_[i], b[ResourceId(i)]);
+  most.Merge(b, [](int64_t one, int64_t other) { return std::max(one, other); });
   return most;
 }
 
-bool Resources::operator==(const Resources& other) const {
-  const size_t size = std::max(amounts_.size(), other.amounts_.size());
-  for (size_t i = 0; i < size; ++i)
-    if ((*this)[ResourceId(i)] != other[ResourceId(i)]) return false;
-  return true;
+bool AnyLess(const Resources& a, const Resources& b) {
+  return std::any_of(b.begin(), b.end(),
+                     [&](const Amount& amount) { return a[amount.name] < amount.value; }) ||
+         std::any_of(a.begin(), a.end(), [&](const Amount& amount) {
+           return amount.value < 0 && amount.value < b[amount.name];
+         });
 }
 
 Resources FromList(const api::ResourceList& list, ResourceNames& names) {
@@ -119,14 +166,12 @@ Resources FromList(const api::ResourceList& list, ResourceNames& names) {
 
 api::ResourceList ToList(const Resources& amounts, const ResourceNames& names) {
   api::ResourceList list;
-  for (size_t i = 0; i < amounts.size(); ++i) {
-    const ResourceId id(i);
-    if (amounts[id] == 0) continue;
+  for (const auto& [id, value] : amounts) {
     const std::string_view name = names.Name(id);
     list.emplace(std::string(name),
                  ResourceNames::InBytes(name)
-                     ? api::Quantity::Units(amounts[id], api::Quantity::Format::kBinarySI)
-                     : api::Quantity::Milli(amounts[id]));
+                     ? api::Quantity::Units(value, api::Quantity::Format::kBinarySI)
+                     : api::Quantity::Milli(value));
   }
   return list;
 }
@@ -137,12 +182,11 @@ bool Negligible(int64_t amount, ResourceId id, const ResourceNames& names) {
 
 ResourceId FirstMissing(const Resources& request, const Resources& room,
                         const ResourceNames& names) {
-  for (size_t i = 0; i < request.size(); ++i) {
-    const ResourceId id(i);
-    const int64_t wanted = request[id];
-    if (wanted <= 0 || wanted <= room[id]) continue;
-    if (Negligible(SaturatingSub(wanted, room[id]), id, names)) continue;
-    return id;
+  for (const auto& [name, wanted] : request) {
+    if (wanted <= 0) continue;
+    const int64_t have = room[name];
+    if (wanted <= have || Negligible(SaturatingSub(wanted, have), name, names)) continue;
+    return name;
   }
   return {};
 }
@@ -150,12 +194,12 @@ ResourceId FirstMissing(const Resources& request, const Resources& room,
 int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names,
                  int64_t limit) {
   int64_t times = limit;
-  for (size_t i = 0; i < request.size() && times > 0; ++i) {
-    const ResourceId id(i);
-    if (request[id] <= 0) continue;
-    const int64_t slack = names.IsScalar(id) ? kScalarTolerance - 1 : 0;
-    const int64_t have = SaturatingAdd(room[id], slack);
-    times = std::min(times, have < request[id] ? 0 : have / request[id]);
+  for (const auto& [name, wanted] : request) {
+    if (wanted <= 0) continue;
+    const int64_t slack = names.IsScalar(name) ? kScalarTolerance - 1 : 0;
+    const int64_t have = SaturatingAdd(room[name], slack);
+    times = std::min(times, have < wanted ? 0 : have / wanted);
+    if (times == 0) break;
   }
   return times;
 }

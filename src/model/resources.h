@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Amounts by resource name as small vectors of int64, indexed by interned names: what every ledger
-// is made of. Units: bytes for memory, ephemeral-storage and hugepages-*, thousandths for
+// Amounts by resource name, as short lists of (interned name, int64): what every ledger is made of.
+// Only names with an amount are kept, so that a stranger's thousand names weigh on nobody else's
+// sums. Units: bytes for memory, ephemeral-storage and hugepages-*, thousandths for
 // everything else (cpu, devices, pod slots), so a fraction of a GPU in a quota is exact. Sums
 // saturate. No double anywhere.
 #pragma once
@@ -44,14 +45,20 @@ class ResourceNames {
   std::unordered_map<std::string_view, ResourceId> ids_;
 };
 
+struct Amount {
+  ResourceId name;
+  int64_t value = 0;
+  bool operator==(const Amount&) const = default;
+};
+
 class Resources {
  public:
-  int64_t operator[](ResourceId id) const {
-    return id.index() < amounts_.size() ? amounts_[id.index()] : 0;
-  }
-  void Set(ResourceId id, int64_t amount);
-  size_t size() const { return amounts_.size(); }  // ids at and beyond it are zero
-  bool IsZero() const;
+  int64_t operator[](ResourceId name) const;  // 0 when it isn't there
+  void Set(ResourceId name, int64_t value);
+  bool IsZero() const { return amounts_.empty(); }
+  // By name as interned; none is zero.
+  auto begin() const { return amounts_.begin(); }
+  auto end() const { return amounts_.end(); }
 
   Resources& operator+=(const Resources& other);
   Resources& operator-=(const Resources& other);
@@ -59,12 +66,16 @@ class Resources {
   friend Resources operator-(Resources a, const Resources& b) { return a -= b; }
   // The larger of both, name by name.
   static Resources Max(const Resources& a, const Resources& b);
-  bool operator==(const Resources& other) const;
+  bool operator==(const Resources& other) const { return amounts_ == other.amounts_; }
 
  private:
-  boost::container::small_vector<int64_t, 8> amounts_;
+  template <class Fn>
+  void Merge(const Resources& other, Fn of);
+  boost::container::small_vector<Amount, 6> amounts_;
 };
 
+// Is there a name of which `a` has less than `b`?
+bool AnyLess(const Resources& a, const Resources& b);
 // Saturates; rounds a part of a thousandth up (a request must not shrink).
 Resources FromList(const api::ResourceList& list, ResourceNames& names);
 // Names with a zero amount are left out.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
+
 namespace sky::model {
 namespace {
 
@@ -19,14 +21,48 @@ struct Amounts {
   }
 };
 
-rc::Gen<Resources> AnyAmounts() {
-  return rc::gen::map(
-      rc::gen::container<std::vector<int64_t>>(rc::gen::inRange<int64_t>(-9'000, 9'001)),
-      [](const std::vector<int64_t>& raw) {
-        Resources amounts;
-        for (size_t i = 0; i < raw.size() && i < 12; ++i) amounts.Set(ResourceId(i), raw[i]);
-        return amounts;
-      });
+using Map = std::map<ResourceId, int64_t>;
+
+// A few of many names, in any order.
+rc::Gen<Map> AnyMap() {
+  return rc::gen::map(rc::gen::container<std::vector<std::pair<size_t, int64_t>>>(rc::gen::pair(
+                          rc::gen::inRange<size_t>(0, 16), rc::gen::inRange<int64_t>(-3, 4))),
+                      [](const std::vector<std::pair<size_t, int64_t>>& raw) {
+                        Map map;
+                        for (const auto& [name, value] : raw) map[ResourceId(name)] = value;
+                        return map;
+                      });
+}
+
+Resources FromMap(const Map& map) {
+  Resources amounts;
+  for (auto at = map.rbegin(); at != map.rend(); ++at) amounts.Set(at->first, at->second);
+  return amounts;
+}
+
+rc::Gen<Resources> AnyAmounts() { return rc::gen::map(AnyMap(), FromMap); }
+
+// Name by name, with nothing but a map.
+RC_GTEST_PROP(Resources, AreWhatAMapOfAmountsIs, ()) {
+  Map a = *AnyMap(), b = *AnyMap();
+  const Resources x = FromMap(a), y = FromMap(b);
+  const Resources sum = x + y, difference = x - y, most = Resources::Max(x, y);
+  bool less = false;
+  size_t kept = 0;
+  for (size_t i = 0; i < 16; ++i) {
+    const ResourceId name(i);
+    RC_ASSERT(x[name] == a[name]);
+    RC_ASSERT(sum[name] == a[name] + b[name]);
+    RC_ASSERT(difference[name] == a[name] - b[name]);
+    RC_ASSERT(most[name] == std::max(a[name], b[name]));
+    less = less || a[name] < b[name];
+    kept += a[name] + b[name] != 0 ? 1 : 0;
+  }
+  RC_ASSERT(AnyLess(x, y) == less);
+  RC_ASSERT(static_cast<size_t>(std::distance(sum.begin(), sum.end())) == kept);
+  RC_ASSERT(std::is_sorted(sum.begin(), sum.end(), [](const Amount& one, const Amount& two) {
+    return one.name < two.name;
+  }));
 }
 
 RC_GTEST_PROP(Resources, SumsDontDependOnOrderAndTakingAwayUndoesAdding, ()) {

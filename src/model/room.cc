@@ -17,8 +17,8 @@ bool Sending(const Task& task) { return task.claim.phase == Claim::Phase::kSendi
 // Of `amounts` the names that are asked for.
 Resources Only(const Resources& amounts, const Resources& asked) {
   Resources some;
-  for (size_t i = 0; i < asked.size(); ++i)
-    if (const ResourceId name(i); asked[name] > 0) some.Set(name, amounts[name]);
+  for (const auto& [name, value] : asked)
+    if (value > 0) some.Set(name, amounts[name]);
   return some;
 }
 

@@ -233,12 +233,11 @@ bool Search::Loose() {
   const auto size = [&](size_t task, bool sum) {
     const Resources& request = question_.kinds[question_.tasks[task].kind].request;
     int64_t whole = 0;
-    for (size_t i = 0; i < request.size(); ++i) {
-      const model::ResourceId name(i);
-      if (request[name] <= 0) continue;
+    for (const auto& [name, asked] : request) {
+      if (asked <= 0) continue;
       // Amounts may be near the end of int64.
-      const int64_t share = most[name] > INT64_MAX / 1000 ? request[name] / (most[name] / 1000)
-                                                          : request[name] * 1000 / most[name];
+      const int64_t share =
+          most[name] > INT64_MAX / 1000 ? asked / (most[name] / 1000) : asked * 1000 / most[name];
       whole = sum ? whole + share : std::max(whole, share);
     }
     return whole;

@@ -8,20 +8,20 @@ namespace sky::plugins {
 int64_t Binpack::Score(const model::Cluster& cluster, const model::Resources& request,
                        const model::Resources& used, const model::Resources& allocatable) const {
   int64_t sum = 0, weights = 0;
-  for (size_t i = 0; i < request.size(); ++i) {
-    const model::ResourceId name(i);
-    if (request[name] <= 0 || name == model::ResourceNames::kPods) continue;
+  for (const auto& [name, asked] : request) {
+    if (asked <= 0 || name == model::ResourceNames::kPods) continue;
     int64_t weight = 1;
     if (!weights_.empty()) {
       const auto found = weights_.find(cluster.names().resources.Name(name));
       if (found != weights_.end()) weight = found->second;
     }
     weights += weight;
-    if (allocatable[name] <= 0 || used[name] > allocatable[name] - request[name]) return 0;
+    const int64_t offered = allocatable[name];
+    if (offered <= 0 || used[name] > offered - asked) return 0;
     // In thousandths; amounts may be near the end of int64.
-    const int64_t after = used[name] + request[name];
-    const int64_t part = allocatable[name] > INT64_MAX / 1000 ? after / (allocatable[name] / 1000)
-                                                              : after * 1000 / allocatable[name];
+    const int64_t after = used[name] + asked;
+    const int64_t part =
+        offered > INT64_MAX / 1000 ? after / (offered / 1000) : after * 1000 / offered;
     sum += weight * part;
   }
   return weights == 0 ? 0 : sum / (weights * 10);
