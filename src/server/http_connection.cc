@@ -5,8 +5,11 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include <sys/socket.h>
+
 #include <atomic>
 #include <cctype>
+#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -282,14 +285,20 @@ void BeastConnection::StartStream(const Response& head, std::shared_ptr<StreamSt
 }
 
 // Nothing is read while a stream runs, so a peer that leaves shows up as a readable socket without
-// bytes.
+// bytes. The wait may also end for bytes that another thread has read since: only a look at the
+// socket tells.
 void BeastConnection::WatchPeer() {
   stream_.socket().async_wait(
       asio::ip::tcp::socket::wait_read,
       [self = shared_from_this(), watched = std::weak_ptr(body_)](error_code error) {
         if (error || self->body_ == nullptr || watched.lock() != self->body_) return;
-        error_code ignored;
-        if (self->stream_.socket().available(ignored) == 0) self->Abort();
+        char next = 0;
+        const ssize_t seen = ::recv(self->stream_.socket().native_handle(), &next, sizeof next,
+                                    MSG_PEEK | MSG_DONTWAIT);
+        if (seen > 0) return;  // the next request waits its turn
+        if (seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+          return self->WatchPeer();
+        self->Abort();
       });
 }
 
