@@ -22,7 +22,8 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
     why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
   // A demanded quota says by its numbers, or by its absence, why it doesn't take the pod.
   if (facts.required_quota.empty())
-    why.detail = fmt::format("queue {} has no quota for {}", job.queue_name, facts.meta().name);
+    why.detail =
+        fmt::format("queue {} has no quota with room for {}", job.queue_name, facts.meta().name);
   else if (pool.why.main == Reason::kQuotaNotFound)
     why.detail = fmt::format("quota {} doesn't exist", facts.required_quota);
   else if (pool.why.main == Reason::kQuotaQueueMismatch)
@@ -48,10 +49,11 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
     room += cell.capacity;
   }
   const bool full = zoned && (best->capacity < n || policy_.strict);
-  if (best == nullptr) {
-    why.Add(Reason::kNoTopology, std::max<int64_t>(policy_.without_topology, 1));
+  if (best == nullptr && policy_.without_topology > 0) {
+    why.Add(Reason::kNoTopology, policy_.without_topology);
   } else if (size < n && pool.held.empty()) {
     why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
+    if (best == nullptr) why.detail = "the cluster has no node";
   } else if (full) {
     const bool could =
         std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.size >= n; });

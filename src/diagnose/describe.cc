@@ -38,6 +38,28 @@ std::string Counted(const model::Verdict& verdict) {
   }
 }
 
+// Reasons that hold no numbers: what stands between the task and a node.
+std::string_view Plainly(Reason reason) {
+  switch (reason) {
+    case Reason::kNodeNotReady:
+      return "not ready";
+    case Reason::kNodeUnschedulable:
+      return "cordoned";
+    case Reason::kTaintNotTolerated:
+      return "a taint that it doesn't tolerate";
+    case Reason::kNodeSelectorMismatch:
+      return "without the labels that it asks for";
+    case Reason::kNodeAffinityMismatch:
+      return "not what its node affinity asks for";
+    case Reason::kPortConflict:
+      return "its host port is taken";
+    case Reason::kNoTopology:
+      return "no known switch";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::string Numbers(const model::Verdict& verdict, const model::Names& names) {
@@ -54,8 +76,12 @@ std::string Describe(const framework::Refusals& why, const model::Names& names) 
   if (const auto example = why.examples.find(why.main);
       first.empty() && example != why.examples.end())
     first = Numbers(example->second, names);
-  if (!first.empty()) text += ": " + first;
   std::vector<std::string> others;
+  if (const std::string_view plainly = Plainly(why.main); first.empty() && !plainly.empty()) {
+    first = plainly;
+    others.push_back(fmt::format("on {}", why.counts.at(why.main)));
+  }
+  if (!first.empty()) text += ": " + first;
   for (const auto& [reason, count] : why.counts) {
     if (reason == why.main) continue;
     const model::Verdict& example = why.examples.at(reason);

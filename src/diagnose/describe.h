@@ -12,6 +12,7 @@
 namespace sky::diagnose {
 
 // "ZoneFull: roce#S1 has room for 3 of 4 (InsufficientIdle nvidia.com/gpu on 5, NodeNotReady on 1)"
+// "PortConflict: its host port is taken (on 1, NodeUnschedulable on 3)"
 std::string Describe(const framework::Refusals& why, const model::Names& names);
 
 // "asks 8 nvidia.com/gpu, 3 left"; "" when the verdict holds no numbers.
