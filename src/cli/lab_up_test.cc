@@ -262,6 +262,20 @@ TEST_F(LabUp, TellsWrongUsageFromFailure) {
   EXPECT_EQ(Start({"lab", "up", "--help"})->Wait(), 0);
 }
 
+TEST_F(LabUp, SaysWhichCommandsThereAre) {
+  const auto said = [&](std::vector<std::string> arguments) {
+    const auto program = Start(std::move(arguments));
+    EXPECT_EQ(program->Wait(), 2);
+    return program->said();
+  };
+  EXPECT_EQ(said({"lab", "runn"}),
+            "skyctl lab: no command \"runn\"; did you mean 'run'?; there are: up, kubelets, run\n");
+  EXPECT_EQ(said({"explain", "me"}), "skyctl: no command \"explain\"; there are: lab, demo\n");
+  EXPECT_NE(said({"lab"}).find("run a scenario script"), std::string::npos);
+  EXPECT_NE(said({"lab", "up", "--kubeconfig", Path("k"), "--port", "65536"}).find("65535"),
+            std::string::npos);
+}
+
 TEST_F(LabUp, DiesAfterAWriteWhenAFaultSaysSo) {
   Write("faults.yaml", "faults: [{match: {verb: write, nth: 2}, action: {exit: 9}}]\n");
   const auto lab = Up({"--no-kubelets", "--faults", Path("faults.yaml")});

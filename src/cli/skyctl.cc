@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/skyctl.h"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "base/nearest.h"
 #include "cli/demo.h"
 #include "cli/lab_kubelets.h"
 #include "cli/lab_run.h"
@@ -17,7 +21,8 @@ void AddLabUp(CLI::App& lab, int& exit_code) {
   auto options = std::make_shared<LabUpOptions>();
   auto no_kubelets = std::make_shared<bool>(false);
   CLI::App* up = lab.add_subcommand("up", "serve the embedded cluster on loopback until SIGTERM");
-  up->add_option("--port", options->port, "0 takes a free one; the kubeconfig says which");
+  up->add_option("--port", options->port, "0 takes a free one; the kubeconfig says which")
+      ->check(CLI::Range(0, 65535));
   up->add_option("--kubeconfig", options->kubeconfig, "the file to write")->required();
   up->add_option("-f,--filename", options->objects, "YAML files of objects to begin with");
   up->add_flag("--no-kubelets", *no_kubelets, "nodes and pods stay as they are written");
@@ -45,6 +50,29 @@ void AddLabKubelets(CLI::App& lab, int& exit_code) {
   kubelets->callback([kubeconfig, &exit_code] { exit_code = RunLabKubelets(*kubeconfig); });
 }
 
+// A command that isn't there, or none: says which there are, where CLI11 would only say that one is
+// required.
+int Refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  std::string path = "skyctl";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().back();
+    path += " " + at->get_name();
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* one : at->get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(one->get_name());
+  if (names.empty() || error.get_name() != "RequiredError") return app.exit(error) == 0 ? 0 : 2;
+  const std::vector<std::string> rest = app.remaining(true);
+  if (rest.empty()) {
+    fmt::print(stderr, "{}", at->help());
+    return 2;
+  }
+  fmt::print(stderr, "{}: no command \"{}\"{}; there are: {}\n", path, rest.front(),
+             DidYouMean(rest.front(), names), fmt::join(names, ", "));
+  return 2;
+}
+
 }  // namespace
 
 int RunSkyctl(int argc, char** argv) {
@@ -62,7 +90,7 @@ int RunSkyctl(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return Refuse(app, error);
   }
   return exit_code;
 }

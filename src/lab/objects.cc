@@ -11,6 +11,8 @@ namespace {
 Status CreateOne(ApiServer& api, const Json& object) {
   const std::string version = TextAt(object, {"apiVersion"}), kind = TextAt(object, {"kind"});
   const std::string name = TextAt(object, {"metadata", "name"});
+  if (version.empty() || kind.empty())
+    return Fail(Code::kInvalid, "\"{}\": an object needs apiVersion and kind", name);
   const Resource* resource = api.resources().ByKind(version, kind);
   if (resource == nullptr)
     return Fail(Code::kInvalid, "{} \"{}\": kind {} of {} is not served here", kind, name, kind,

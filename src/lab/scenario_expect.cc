@@ -60,7 +60,9 @@ Scenario::Answer Scenario::Why(const Statement& statement) {
   if (!members.pods.empty())
     return fmt::format("{}: {} of {} members have a place\n", name, members.placed,
                        members.pods.size());
-  const api::Pod pod = TRY(simulation_->Get<api::Pod>(ns, name));
+  const auto found = simulation_->Get<api::Pod>(ns, name);
+  if (!found) return Fail(Code::kNotFound, "no job and no pod is called {}", name);
+  const api::Pod& pod = *found;
   if (pod.spec.node_name.empty()) return fmt::format("{} waits, and no reason is known\n", name);
   return fmt::format("{} runs on {}\n", name, pod.spec.node_name);
 }

@@ -47,6 +47,8 @@ std::string NamespaceOf(const testing::Words& words) { return words.Or("ns", "de
 Status Scenario::CreateJson(const Json& object) {
   const std::string version = TextAt(object, {"apiVersion"}), kind = TextAt(object, {"kind"});
   const std::string name = TextAt(object, {"metadata", "name"});
+  if (version.empty() || kind.empty())
+    return Fail(Code::kInvalid, "an object needs apiVersion and kind");
   const Resource* resource = simulation_->api().resources().ByKind(version, kind);
   if (resource == nullptr) return Fail(Code::kInvalid, "no kind {} in {}", kind, version);
   std::string ns = TextAt(object, {"metadata", "namespace"});
