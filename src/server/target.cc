@@ -43,10 +43,9 @@ Status ParsePath(std::string_view path, Target& target) {
   while (at < path.size()) {
     const size_t end = std::min(path.find('/', at), path.size());
     if (end > at) {
-      std::string segment = TRY(Decode(path.substr(at, end - at), false));
-      if (segment == "." || segment == "..")
+      target.segments.push_back(TRY(Decode(path.substr(at, end - at), false)));
+      if (const std::string& segment = target.segments.back(); segment == "." || segment == "..")
         return Fail(Code::kInvalid, "\"{}\" is no segment of a path here", segment);
-      target.segments.push_back(std::move(segment));
     }
     at = end + 1;
   }
