@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
+
 namespace sky::api {
 namespace {
 
@@ -143,7 +145,7 @@ std::unexpected<Error> Refuse(std::string_view text) {
   return Fail(Code::kInvalid,
               "\"{}{}\" is not a quantity: a number with at most one suffix is wanted, like 500m, "
               "8, 1.5Gi or 1e3",
-              text.substr(0, kShown), cut ? "…" : "");
+              CutText(text, kShown), cut ? "…" : "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/natural.h"
+#include "base/text.h"
 
 namespace sky::cache {
 namespace {
@@ -41,7 +42,7 @@ Complaint OfTask(const Cluster& cluster, model::TaskId id) {
     return say(
         "QuotaNotFound",
         fmt::format("it names quota {}, which doesn't exist: it is counted at its node alone",
-                    quota.name.substr(0, 80)));
+                    CutText(quota.name, 80)));
   const bool counted = std::binary_search(quota.tasks.begin(), quota.tasks.end(), id);
   if (counted || !task.job.valid() || cluster.MayUse(cluster.jobs()[task.job].queue, quota))
     return {};

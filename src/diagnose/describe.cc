@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/text.h"
 #include "model/resources.h"
 
 namespace sky::diagnose {
@@ -91,8 +92,7 @@ std::string Describe(const framework::Refusals& why, const model::Names& names) 
   }
   if (!others.empty()) text += fmt::format(" ({})", fmt::join(others, ", "));
   constexpr size_t kMax = 1000;
-  if (text.size() > kMax) text.resize(kMax);
-  return text;
+  return std::string(CutText(text, kMax));
 }
 
 }  // namespace sky::diagnose

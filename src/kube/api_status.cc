@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace sky::kube {
 namespace {
 
@@ -46,7 +48,7 @@ bool ReadStatus(std::string_view text, ApiStatus& status) {
 
 std::string Shortened(std::string_view text) {
   std::string line;
-  for (const char c : text.substr(0, kMostOfAPage))
+  for (const char c : CutText(text, kMostOfAPage))
     line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   if (text.size() > kMostOfAPage) line += "…";
   return line;

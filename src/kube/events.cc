@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace sky::kube {
 namespace {
 
@@ -24,12 +26,7 @@ std::string SeriesPatch(int32_t count, WallTime last_seen) {
 
 }  // namespace
 
-std::string CutNote(std::string_view note, size_t most) {
-  if (note.size() <= most) return std::string(note);
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xc0) == 0x80) --end;
-  return std::string(note.substr(0, end));
-}
+std::string CutNote(std::string_view note, size_t most) { return std::string(CutText(note, most)); }
 
 EventRecorder::EventRecorder(Client& client, EventOptions options)
     : client_(client), options_(std::move(options)) {}

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "lab/in_process.h"
 
 namespace sky::lab {
@@ -30,7 +31,7 @@ bool Quiet(std::string_view name) { return std::ranges::find(kQuiet, name) != st
 std::string Short(const Json& value) {
   std::string text = value.is_string() ? value.get<std::string>() : Dump(value);
   constexpr size_t kMax = 100;
-  if (text.size() > kMax) text = text.substr(0, kMax) + "…";
+  if (text.size() > kMax) text = fmt::format("{}…", CutText(text, kMax));
   return text.empty() ? "\"\"" : text;
 }
 

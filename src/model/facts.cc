@@ -9,6 +9,7 @@
 #include "api/pod_requests.h"
 #include "api/selectors.h"
 #include "base/natural.h"
+#include "base/text.h"
 
 namespace sky::model {
 namespace {
@@ -17,10 +18,11 @@ namespace key = api::key;
 
 constexpr size_t kMaxName = 253;  // of whatever our objects repeat
 
+// Each bad value is told, beside those before it.
 void Complain(std::string* problem, std::string_view what, std::string_view value,
               std::string_view wanted) {
-  if (problem->empty())
-    *problem = fmt::format("{} is \"{}\": {}", what, value.substr(0, 80), wanted);
+  *problem += fmt::format("{}{} is \"{}\": {}", problem->empty() ? "" : "; ", what,
+                          CutText(value, 80), wanted);
 }
 
 // A label or, without one, the annotation of the same key.

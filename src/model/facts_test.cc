@@ -100,6 +100,24 @@ TEST_F(Facts, ARoleTooLongForOurObjectsIsNamedAndIgnored) {
   EXPECT_NE(Of(pod)->problem.find("at most 253 characters"), std::string::npos);
 }
 
+TEST_F(Facts, EveryBadValueIsNamedInWholeCharacters) {
+  api::Pod pod = Worker("train-12");
+  for (const auto name : {key::kTaskIndex, key::kInheritResourceFrom}) {
+    pod.metadata.annotations[std::string(name)] = "train-12";
+    EXPECT_NE(Of(pod)->problem.find(name), std::string::npos);
+  }
+  EXPECT_NE(Of(pod)->problem.find(key::kTaskIndex), std::string::npos) << "the first as well";
+  // Whoever quotes it writes JSON: a character that was cut in two would be the end of the program.
+  for (size_t before = 76; before < 82; ++before) {
+    const std::string full = std::string(before, 'x') + "\uff11\uff11\uff11";
+    pod.metadata.annotations[std::string(key::kTaskIndex)] = full;
+    const std::string problem = Of(pod)->problem;
+    const size_t begin = problem.find('"') + 1, end = problem.find('"', begin);
+    const size_t shown = before > 80 ? 80 : before + (80 - before) / 3 * 3;
+    EXPECT_EQ(problem.substr(begin, end - begin), full.substr(0, shown)) << before;
+  }
+}
+
 TEST_F(Facts, AMalformedRankIsNamedAndTheNameIsUsed) {
   for (const std::string bad : {"-1", "1.5", "99999999999999999999", "\uff11", "two", " 1", "+1"}) {
     api::Pod pod = Worker("train-12");

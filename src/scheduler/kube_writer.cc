@@ -49,7 +49,8 @@ std::string ConditionsDocument(const api::Kind& kind, const std::string& ns,
                         {"kind", kind.kind},
                         {"metadata", {{"name", name}, {"namespace", ns}}},
                         {"status", {{"conditions", std::move(list)}}}}
-      .dump();
+      // A message may quote anybody, a proxy's page too: what is no UTF-8 is replaced.
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/text.h"
 
 namespace sky::scheduler {
 
@@ -18,7 +19,7 @@ inline std::string Words(const Error& error) {
         break;
       }
   constexpr size_t kMost = 400;
-  if (words.size() > kMost) words = words.substr(0, kMost) + "…";
+  if (words.size() > kMost) words = fmt::format("{}…", CutText(words, kMost));
   for (char& c : words)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   return words;
