@@ -187,6 +187,8 @@ TYPED_TEST(Crd, PrinterColumnsReadFieldsThatExist) {
     if (path.starts_with("metadata.")) continue;
     if (const size_t filter = path.find("[?("); filter != std::string::npos)
       path.replace(filter, path.find(")]") + 2 - filter, "[]");
+    if (const size_t index = path.find("[0]"); index != std::string::npos)
+      path.replace(index, 3, "[]");
     const auto found = shape.lower_bound(path + ": ");
     EXPECT_TRUE(found != shape.end() && found->starts_with(path + ": ")) << path;
   }

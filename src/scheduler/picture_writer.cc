@@ -79,7 +79,7 @@ std::string PictureWriter::Patch(const Picture& picture) {
   nlohmann::json allocated = nlohmann::json::object();
   for (const auto& [name, amount] : picture.observed_allocated) allocated[name] = nullptr;
   for (const auto& [name, amount] : picture.status.allocated) allocated[name] = amount.ToString();
-  status["allocated"] = std::move(allocated);
+  status["allocated"] = picture.status.allocated.empty() ? nlohmann::json() : std::move(allocated);
   if (picture.status.tasks.empty()) status["tasks"] = nullptr;
   return nlohmann::json{
       {"metadata", {{"resourceVersion", picture.resource_version}, {"uid", picture.uid}}},

@@ -63,7 +63,7 @@ TEST_F(PictureTest, WhatIsNoLongerThereIsTakenOut) {
   c.Remove<api::Pod>("default/a");
   Look();
   ASSERT_EQ(api.quota_patches.size(), 1u);
-  for (const char* gone : {R"("nodeName":null)", R"("tasks":null)", R"("nvidia.com/gpu":)"})
+  for (const char* gone : {R"("nodeName":null)", R"("tasks":null)", R"("allocated":null)"})
     EXPECT_NE(Patched().find(gone), std::string::npos) << gone << " in " << Patched();
 }
 
