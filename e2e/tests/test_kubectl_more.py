@@ -7,6 +7,7 @@ import yaml
 
 from harness.case import GROUP, MERGE, NAMESPACE, Case
 from harness.processes import Process
+from harness.real import ROOT
 
 QUOTA = {"queueName": "default", "request": {"nvidia.com/gpu": "1"}}
 RUNNING = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
@@ -23,6 +24,14 @@ class Asking(Case):
 
     def run_pod(self, name):
         self.api.must("PATCH", self.pod_path(name) + "/status", RUNNING, MERGE)
+
+
+class Examples(Asking):
+    def test_the_files_that_the_docs_begin_with_are_accepted(self):
+        folder = os.path.join(ROOT, "docs", "examples")
+        for name in sorted(os.listdir(folder)):
+            said = self.kubectl.must("apply", "--dry-run=server", "--validate=strict", "-f", os.path.join(folder, name))
+            self.assertGreater(said.count("created (server dry run)"), 8, said)
 
 
 class Reading(Asking):

@@ -260,6 +260,9 @@ TEST_F(LabUp, TellsWrongUsageFromFailure) {
   EXPECT_EQ(Start({"lab"})->Wait(), 2);
   EXPECT_EQ(Start({})->Wait(), 2);
   EXPECT_EQ(Start({"lab", "up", "--help"})->Wait(), 0);
+  const auto run = Start({"lab", "run", "--help"});
+  EXPECT_EQ(run->Wait(), 0);
+  EXPECT_NE(run->said().find("  tick DURATION\n"), std::string::npos) << run->said();
 }
 
 TEST_F(LabUp, SaysWhichCommandsThereAre) {

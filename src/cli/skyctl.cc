@@ -13,6 +13,7 @@
 #include "cli/lab_kubelets.h"
 #include "cli/lab_run.h"
 #include "cli/lab_up.h"
+#include "lab/script.h"
 
 namespace sky::cli {
 namespace {
@@ -39,6 +40,10 @@ void AddLabRun(CLI::App& lab, int& exit_code) {
   CLI::App* run = lab.add_subcommand("run", "run a scenario script and print what it shows");
   run->add_option("FILE", *script, "a script such as tests/scenarios/worked-example.scn")
       ->required();
+  std::string words = "Statements:\n";
+  for (const lab::ScriptVerb& verb : lab::ScenarioVerbs())
+    words += fmt::format("  {} {}\n", verb.name, verb.usage);
+  run->footer(words + "docs/lab.md says what they do.");
   run->callback([script, &exit_code] { exit_code = RunLabRun(*script); });
 }
 
