@@ -104,7 +104,9 @@ void PictureWriter::Write(const Picture& picture, std::function<void(Status)> do
         const Error& error = answer.error();
         if (error.code() == Code::kNotFound)
           return done({});  // the quota is gone, and with it the picture
-        spdlog::warn("status of quota {} not written: {}", name, error.message());
+        // A conflict is a race with a change that is still on its way here, its own last write too.
+        spdlog::log(error.code() == Code::kConflict ? spdlog::level::debug : spdlog::level::warn,
+                    "status of quota {} not written: {}", name, error.message());
         Hold(name, error.retry_after());
         AgainAt(loop_.Now() + std::max<Duration>(error.retry_after(), std::chrono::seconds(1)),
                 name);
