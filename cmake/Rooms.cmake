@@ -80,7 +80,7 @@ function(sky_room_test room)
   target_compile_definitions(${room}_test PRIVATE SKY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              SKY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
-  set_tests_properties(${room} PROPERTIES TIMEOUT 600
+  set_tests_properties(${room} PROPERTIES TIMEOUT 1800
                        ENVIRONMENT "RC_PARAMS=seed=20261129;ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1")
 endfunction()
 
