@@ -34,6 +34,15 @@ class Examples(Asking):
             self.assertGreater(said.count("created (server dry run)"), 8, said)
 
 
+class Installing(Case):
+    targets = ("real",)
+
+    def test_what_the_readme_applies_is_accepted(self):
+        for files in (["rbac/namespace.yaml", "crds", "rbac"], ["sky-scheduler.yaml"]):
+            named = [word for name in files for word in ("-f", os.path.join(ROOT, "deploy", name))]
+            self.kubectl.must("apply", "--dry-run=server", "--validate=strict", *named)
+
+
 class Reading(Asking):
     def test_every_form_of_output(self):
         self.quota("formed", team="vision")
