@@ -37,7 +37,7 @@ BENCHMARK(QuantityPrint);
 // A worker of a training job as an API server sends it, 32 members in its spec and status, and with
 // what nobody here reads: managed fields, environment, mounts.
 const std::string& WorkerJson() {
-  static const std::string json = R"json({
+  static const std::string kJson = R"json({
 "apiVersion":"v1","kind":"Pod","metadata":{"name":"train-worker-17","generateName":"train-worker-",
 "namespace":"research","uid":"3f0c7c1e-5d0b-4a5e-9a55-0b1f6c8e2d11","resourceVersion":"1048576","generation":1,
 "creationTimestamp":"2026-01-01T08:15:30Z","labels":{"app":"train","batch.kubernetes.io/job-completion-index":"17",
@@ -70,7 +70,7 @@ const std::string& WorkerJson() {
 "status":{"phase":"Pending","qosClass":"Guaranteed","conditions":[{"type":"PodScheduled","status":"False",
 "lastProbeTime":null,"lastTransitionTime":"2026-01-01T08:15:31Z","reason":"Unschedulable",
 "message":"0/8 nodes hold 64 workers under one switch"}]}})json";
-  return json;
+  return kJson;
 }
 
 void PodDecode(benchmark::State& state) {
