@@ -93,6 +93,10 @@ class Cluster {
     lab::ApiServerOptions out;
     // uids must differ from one run to the next; nothing else hangs on the seed.
     out.seed = static_cast<uint64_t>(clock.Wall().time_since_epoch().count());
+    // Clients outlive a lab that is stopped and started again, so that its versions must be higher
+    // than all of the last run's. It can't have made a change each microsecond.
+    out.first_revision =
+        std::chrono::ceil<std::chrono::microseconds>(clock.Wall().time_since_epoch()).count();
     out.garbage_collector = options.garbage_collector;
     out.disruption_controller = options.kubelets;
     return out;

@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "kube/client.h"
@@ -152,9 +155,11 @@ class Client {
                                    .on_bad = {}});
     pods.Start();
     const bool in_time = seen.wait_for(seconds(60)) == std::future_status::ready;
-    http_->Shutdown();  // so that the informer may go
+    Shutdown();
     return in_time;
   }
+  void Shutdown() { http_->Shutdown(); }  // so that informers may go
+  kube::Client& kube() { return *client_; }
   Result<std::string> Call(kube::Method method, std::string path, std::string body = "") {
     return kube::Await<std::string>([&](kube::Done<std::string> done) {
       kube::Request request;
@@ -170,6 +175,41 @@ class Client {
   SystemClock clock_;
   std::unique_ptr<kube::HttpClient> http_;
   std::unique_ptr<kube::Client> client_;
+};
+
+// The names of the quotas, as a client follows them.
+class Followed {
+ public:
+  explicit Followed(Client& client)
+      : quotas_(client.kube(), {},
+                {.on_delta = [this](const api::Delta<api::Quota>& delta) { OnDelta(delta); },
+                 .on_synced = {},
+                 .on_bad = {}}) {
+    quotas_.Start();
+  }
+
+  // False: not even after a while.
+  bool Become(const std::set<std::string>& names) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, seconds(60), [&] { return names_ == names; });
+  }
+
+ private:
+  void OnDelta(const api::Delta<api::Quota>& delta) {
+    const std::lock_guard lock(mutex_);
+    const api::ObjectMeta& meta = delta.object->metadata;
+    if (delta.type == api::Delta<api::Quota>::Type::kDelete) {
+      names_.erase(meta.name);
+      return changed_.notify_all();
+    }
+    names_.insert(meta.name);
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::string> names_;
+  kube::Informer<api::Quota> quotas_;
 };
 
 constexpr std::string_view kObjects = R"(
@@ -221,6 +261,43 @@ TEST_F(LabUp, LetsKubeletsRunBesideIt) {
   EXPECT_TRUE(client.SeesPodRun("p"));
   EXPECT_EQ(kubelets->Stop(SIGTERM), 0);
   EXPECT_EQ(lab->Stop(SIGTERM), 0);
+}
+
+TEST_F(LabUp, ClientsOfTheOneBeforeFollowTheNextOne) {
+  const auto quotas = [](std::vector<std::string> names) {
+    std::string text;
+    for (const std::string& name : names)
+      text += fmt::format(R"(---
+apiVersion: scheduling.infini-ai.com/v1alpha1
+kind: Quota
+metadata: {{name: {}}}
+spec: {{queueName: default, request: {{cpu: 1}}}}
+)",
+                          name);
+    return text;
+  };
+  Write("before.yaml", quotas({"same", "gone"}));
+  Write("after.yaml", quotas({"same", "new"}));
+  const auto before = Up({"--no-kubelets", "-f", Path("before.yaml")});
+  ASSERT_TRUE(before->Ready()) << before->said();
+  Client client(Path("kubeconfig"));
+  Followed followed(client);
+  ASSERT_TRUE(followed.Become({"gone", "same"}));
+  const std::string config = ReadText(Path("kubeconfig"));
+  const size_t port = config.find("127.0.0.1:") + 10;
+  EXPECT_EQ(before->Stop(SIGTERM), 0);
+
+  const auto after =
+      Up({"--no-kubelets", "--port", config.substr(port, config.find('"', port) - port), "-f",
+          Path("after.yaml")});
+  ASSERT_TRUE(after->Ready()) << after->said();
+  EXPECT_TRUE(followed.Become({"new", "same"}));
+  ASSERT_TRUE(
+      client.Call(kube::Method::kDelete, "/apis/scheduling.infini-ai.com/v1alpha1/quotas/new")
+          .has_value());
+  EXPECT_TRUE(followed.Become({"same"}));
+  client.Shutdown();
+  EXPECT_EQ(after->Stop(SIGTERM), 0);
 }
 
 TEST_F(LabUp, OverwritesOnlyWhatItWrote) {

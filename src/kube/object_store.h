@@ -40,7 +40,7 @@ class ObjectStore final : public ReflectorSink {
   bool HasSynced() const { return synced_.load(std::memory_order_acquire); }  // from any thread
 
   void BeginReplace() override;
-  void EndReplace() override;
+  void EndReplace(bool restarted) override;
   std::string Upsert(std::string_view json) override;
   std::string Remove(std::string_view json) override;
 
@@ -52,7 +52,7 @@ class ObjectStore final : public ReflectorSink {
   };
   static Item Read(std::string_view json);
 
-  void Store(Item item);
+  void Store(Item item, bool even_if_known = false);
   void Drop(typename Objects::iterator held, Ptr last);
   void Clear(const std::string& key);
   bool SameLife(const T& held, const Item& item) const {
@@ -85,7 +85,7 @@ void ObjectStore<T>::BeginReplace() {
 }
 
 template <class T>
-void ObjectStore<T>::EndReplace() {
+void ObjectStore<T>::EndReplace(bool restarted) {
   auto incoming = std::move(*std::exchange(incoming_, std::nullopt));
   // Deletes first: what the successors need is free when they come.
   for (auto next = objects_.begin(); next != objects_.end();) {
@@ -98,7 +98,7 @@ void ObjectStore<T>::EndReplace() {
     const auto bad = next++;
     if (!incoming.contains(bad->first)) Clear(std::string(bad->first));
   }
-  for (auto& [key, item] : incoming) Store(std::move(item));
+  for (auto& [key, item] : incoming) Store(std::move(item), restarted);
   if (!synced_.exchange(true, std::memory_order_acq_rel) && callbacks_.on_synced)
     callbacks_.on_synced();
 }
@@ -133,7 +133,7 @@ std::string ObjectStore<T>::Remove(std::string_view json) {
 }
 
 template <class T>
-void ObjectStore<T>::Store(Item item) {
+void ObjectStore<T>::Store(Item item, bool even_if_known) {
   auto held = objects_.find(item.key);
   if (held != objects_.end() && !SameLife(*held->second, item)) {
     Drop(held, held->second);
@@ -150,7 +150,9 @@ void ObjectStore<T>::Store(Item item) {
   if (held == objects_.end()) {
     objects_.emplace(item.key, item.object);
   } else {
-    if (!item.version.empty() && item.version == held->second->metadata.resource_version) return;
+    const bool known =
+        !item.version.empty() && item.version == held->second->metadata.resource_version;
+    if (known && !even_if_known) return;
     delta.type = Type::kUpdate;
     delta.old = std::exchange(held->second, item.object);
   }

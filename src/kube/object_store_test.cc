@@ -43,10 +43,10 @@ class ObjectStoreTest : public ::testing::Test {
   std::vector<std::string> Take() { return std::exchange(log_, {}); }
   using Log = std::vector<std::string>;
 
-  void Replace(const std::vector<std::string>& objects) {
+  void Replace(const std::vector<std::string>& objects, bool restarted = false) {
     store_.BeginReplace();
     for (const std::string& object : objects) store_.Upsert(object);
-    store_.EndReplace();
+    store_.EndReplace(restarted);
   }
 
   Log log_;
@@ -59,7 +59,7 @@ TEST_F(ObjectStoreTest, TheFirstSetComesAsAddsAndThenSynced) {
   EXPECT_EQ(store_.Upsert(Queue("a", "u1", "5")), "5");
   EXPECT_TRUE(log_.empty());
   EXPECT_FALSE(store_.HasSynced());
-  store_.EndReplace();
+  store_.EndReplace(false);
   EXPECT_EQ(Take(), (Log{"add u1@5", "synced"}));
   EXPECT_TRUE(store_.HasSynced());
   Replace({Queue("a", "u1", "5")});
@@ -100,6 +100,14 @@ TEST_F(ObjectStoreTest, WhatANewSetNoLongerShowsIsDeletedFirst) {
   EXPECT_EQ(Take(), (Log{"delete u1@1>u1@1", "add u2@4", "update u3@1>u3@3"}));
 }
 
+TEST_F(ObjectStoreTest, WhenVersionsBeganAnewAKnownOneSaysNothing) {
+  Replace({Queue("a", "u1", "1"), Queue("b", "u2", "1")});
+  Take();
+  Replace({Queue("a", "u1", "1", "5"), Queue("b", "u3", "1")}, true);
+  EXPECT_EQ(Take(), (Log{"delete u2@1>u2@1", "update u1@1>u1@1", "add u3@1"}));
+  EXPECT_EQ(store_.objects().at("a")->spec.weight, 5);
+}
+
 TEST_F(ObjectStoreTest, ASetThatWasNotFinishedLeavesNoTrace) {
   Replace({Queue("a", "u1", "1")});
   Take();
@@ -118,7 +126,7 @@ TEST_F(ObjectStoreTest, ChangesWithinANewSetCountForIt) {
   store_.Upsert(Queue("a", "u1", "3"));
   store_.Remove(Queue("b", "u2", "4"));
   store_.Remove(Queue("a", "u0", "4"));
-  store_.EndReplace();
+  store_.EndReplace(false);
   EXPECT_EQ(Take(), (Log{"update u1@1>u1@3"}));
 }
 

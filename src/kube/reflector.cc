@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/version.h"
+
 namespace sky::kube {
 namespace {
 
@@ -23,6 +25,10 @@ uint64_t SeedOf(uint64_t seed, const api::Kind& kind) {
 }
 
 bool IsExpired(const ApiStatus& status) { return CodeOf(status) == Code::kExpired; }
+
+bool WentBack(std::string_view from, std::string_view to) {
+  return api::CompareVersions(to, from) < 0;
+}
 
 // Refusals that say nothing against the resourceVersion.
 bool IsPassing(const ApiStatus& status) {
@@ -93,9 +99,17 @@ void Reflector::OnPagesEnd(Result<std::string> version) {
     Note(version.error().message());
     return Wait(version.error().retry_after(), &Reflector::List);
   }
-  version_ = std::move(*version);
-  sink_.EndReplace();
+  EndList(std::move(*version));
   if (mode_ == Mode::kPages) Watch();
+}
+
+void Reflector::EndList(std::string version) {
+  const bool restarted = WentBack(version_, version);
+  if (restarted)
+    spdlog::warn("watch {}: the server's versions began anew: {} after {}", kind_.plural, version,
+                 version_);
+  version_ = std::move(version);
+  sink_.EndReplace(restarted);
 }
 
 void Reflector::Watch() {
@@ -193,9 +207,18 @@ void Reflector::OnChange(const WatchEvent& event) {
   std::string version = event.type == WatchEvent::Type::kDeleted ? sink_.Remove(event.object)
                                                                  : sink_.Upsert(event.object);
   // The initial events of a streaming list come in no order: their versions are no position.
-  if (mode_ != Mode::kWatch || version.empty() || version == version_) return;
+  if (mode_ == Mode::kWatch && !version.empty()) MoveTo(std::move(version));
+}
+
+void Reflector::MoveTo(std::string version) {
+  if (WentBack(version_, version)) {
+    // A watch tells the changes in their order, so this is another life of the server (a restored
+    // backup, another server under the address): nobody knows what it did before.
+    CloseStream();
+    return Relist(fmt::format("version {} after {}", version, version_));
+  }
+  stream_progress_ = stream_progress_ || version != version_;
   version_ = std::move(version);
-  stream_progress_ = true;
 }
 
 void Reflector::OnBookmark(const WatchEvent& event) {
@@ -204,12 +227,13 @@ void Reflector::OnBookmark(const WatchEvent& event) {
     return Note("a bookmark without resourceVersion is skipped");
   const bool ends_list =
       mode_ == Mode::kStreamingList && meta->Annotation(kInitialEventsEnd) == "true";
-  if (mode_ != Mode::kWatch && !ends_list) return;
-  stream_progress_ = stream_progress_ || ends_list || version_ != meta->resource_version;
-  version_ = meta->resource_version;
-  if (!ends_list) return;
-  mode_ = Mode::kWatch;
-  sink_.EndReplace();
+  if (mode_ == Mode::kWatch) {
+    MoveTo(meta->resource_version);
+  } else if (ends_list) {
+    stream_progress_ = true;
+    mode_ = Mode::kWatch;
+    EndList(meta->resource_version);
+  }
 }
 
 void Reflector::OnStreamEnd(Result<Response> end) {

@@ -11,7 +11,8 @@
 //    │       watching ◄──────────────────────────────────┘
 //    │        │   └─► end of stream, 429, 5xx, refused, 401, 403: the same resourceVersion again,
 //    at once │        │       after a stream that brought something or lasted a second, else after
-//    back-off └────────┘ 410, other 4xx, long silence, short streams in a row: after back-off
+//    back-off └────────┘ 410, other 4xx, too large a version, a lower version than the last one,
+//                        long silence, short streams in a row: after back-off
 #pragma once
 
 #include <atomic>
@@ -33,8 +34,9 @@ class ReflectorSink {
   virtual ~ReflectorSink() = default;
   // A whole new set begins; what was collected of an unfinished one is dropped.
   virtual void BeginReplace() = 0;
-  // The new set is complete: what isn't in it is gone.
-  virtual void EndReplace() = 0;
+  // The new set is complete: what isn't in it is gone. `restarted`: the server's versions began
+  // anew, so that even an object with a version that is known may be another one.
+  virtual void EndReplace(bool restarted) = 0;
   // Between Begin and End: of the new set; else a change of the present one. Returns the object's
   // resourceVersion, "" when it can't be read.
   virtual std::string Upsert(std::string_view object) = 0;
@@ -80,6 +82,7 @@ class Reflector {
   void StreamList();
   void ListPages();
   void OnPagesEnd(Result<std::string> version);
+  void EndList(std::string version);
   void Watch();
 
   void OpenStream(Pairs query);
@@ -88,6 +91,7 @@ class Reflector {
   bool OnLine(std::string_view line);  // false: the stream was given up
   void OnChange(const WatchEvent& event);
   void OnBookmark(const WatchEvent& event);
+  void MoveTo(std::string version);  // may give the stream up
   void OnStreamEnd(Result<Response> end);
   void OnEndOfStream();
   void CheckSilence(uint64_t stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An informer against an API server that cuts, refuses, compacts and forgets at random: in the end
-// it holds exactly what the server holds, and what it told adds up.
+// An informer against an API server that cuts, refuses, compacts, forgets and begins anew at
+// random: in the end it holds exactly what the server holds, and what it told adds up.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <spdlog/spdlog.h>
@@ -105,6 +105,27 @@ class RandomServer final : public Transport {
         End(id, Response{200, {}, ""});
     }
   }
+  // Another life under the same address: its versions are far from those of this one, and what it
+  // makes of those is up to it.
+  void Restart() {
+    while (!streams_.empty()) End(streams_.begin()->first, Fail(Code::kUnknownOutcome, "cut"));
+    version_ += rng_.Below(2) == 0 ? 10'000 : -10'000;
+    compacted_ = version_;
+    future_ = static_cast<Future>(rng_.Below(3));
+    history_.clear();
+    for (auto& [name, object] : objects_) {
+      object.version = ++version_;
+      if (rng_.Below(2) == 0) object.uid = fmt::format("u{}", ++last_uid_);
+    }
+    Change();
+  }
+  // A server tells the version that it is at about every minute.
+  void Bookmarks() {
+    std::vector<StreamId> open;
+    for (const auto& [id, stream] : streams_) open.push_back(id);
+    for (const StreamId id : open)
+      if (streams_.contains(id)) Bookmark(id);
+  }
   // The last events may still wait to be sent.
   void Settle() {
     faults = false;
@@ -112,6 +133,11 @@ class RandomServer final : public Transport {
   }
 
  private:
+  // What a watch from a version that is still to come gets.
+  enum class Future { kTooLarge, kExpired, kWhatComes };
+  static constexpr std::string_view kTooLarge =
+      R"({"kind":"Status","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}})";
+
   struct Stream {
     Request request;
     StreamCallbacks callbacks;
@@ -183,12 +209,15 @@ class RandomServer final : public Transport {
       return;
     }
     const int from = std::stoi(version);
+    if (from > version_ && future_ == Future::kTooLarge)
+      return End(id, Response{504, {}, std::string(kTooLarge)});
+    if (from > version_ && future_ == Future::kExpired) return End(id, Response{410, {}, ""});
     if (from < compacted_) {
       if (rng_.Below(2) == 0) return End(id, Response{410, {}, ""});
       return Tell(id, R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Gone"}})"
                       "\n");
     }
-    found->second.live = true;
+    found->second.live = true;  // of what is still to come: of all that happens from now on
     for (const auto& [at, line] : history_)
       if (at > from) Tell(id, line);
   }
@@ -237,7 +266,8 @@ class RandomServer final : public Transport {
   const bool streaming_lists_;
   std::map<std::string, Object> objects_, list_;
   std::map<int, std::string> history_;
-  int version_ = 100, compacted_ = 0, list_version_ = 0, last_uid_ = 0;
+  int version_ = 1'000'000, compacted_ = 0, list_version_ = 0, last_uid_ = 0;
+  Future future_ = Future::kTooLarge;
   std::map<StreamId, Stream> streams_;
   StreamId last_stream_ = 0;
 };
@@ -331,8 +361,11 @@ RC_GTEST_PROP(ReflectorLaw, WheneverItIsQuietTheInformerHoldsWhatTheServerHolds,
       if (rng.Below(4) == 0) server.Trouble();
       if (rng.Below(3) == 0) server.loop().Advance(std::chrono::milliseconds(rng.Below(4000)));
     }
+    if (rng.Below(4) == 0) server.Restart();
     server.Settle();
-    server.loop().Advance(5min);
+    server.loop().Advance(1min);
+    server.Bookmarks();
+    server.loop().Advance(4min);
     CheckEqual(server, informer, ledger);
     server.faults = true;
   }

@@ -16,7 +16,7 @@ using testing::FakeTransport;
 class LogSink final : public ReflectorSink {
  public:
   void BeginReplace() override { log += "begin "; }
-  void EndReplace() override { log += "end "; }
+  void EndReplace(bool restarted) override { log += restarted ? "end-anew " : "end "; }
   std::string Upsert(std::string_view object) override { return Note("+", object); }
   std::string Remove(std::string_view object) override { return Note("-", object); }
   std::string Take() { return std::exchange(log, {}); }
@@ -220,9 +220,10 @@ TEST_F(ReflectorTest, BookmarksMoveTheVersionAndNothingElse) {
   EXPECT_EQ(WatchedFrom(), "50");
 }
 
-TEST_F(ReflectorTest, VersionsAreOpaque) {
+TEST_F(ReflectorTest, VersionsThatAreNoNumbersAreOpaqueAndInNoOrder) {
   BeginWatching();
-  for (const char* version : {"0", "zebra", "-1", "00000000000000000000000000000000000001", "9"}) {
+  for (const char* version :
+       {"zebra", "ant", "-1", "00000000000000000000000000000000000001", "9"}) {
     transport_.Write(Line("MODIFIED", version));
     transport_.End();
     EXPECT_EQ(WatchedFrom(), version);
@@ -310,6 +311,35 @@ TEST_F(ReflectorTest, OtherRefusalsOfAWatchMeanANewList) {
       504, {}, R"({"kind":"Status","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}})"});
   ExpectBackoff();
   EXPECT_EQ(transport_.calls().size(), 1u);
+}
+
+TEST_F(ReflectorTest, AVersionBelowTheLastOneIsAnotherLifeOfTheServerAndMeansANewList) {
+  for (const char* line : {"BOOKMARK", "ADDED", "MODIFIED", "DELETED"}) {
+    BeginWatching();
+    transport_.Write(Line(line, "9") + Line("ADDED", "11"));
+    EXPECT_TRUE(sink_.Take().find("11") == std::string::npos) << "nothing after it is trusted";
+    ExpectBackoff();
+    ASSERT_EQ(transport_.calls().size(), 1u) << line;
+    transport_.Answer(200, Page("3"));
+    EXPECT_EQ(sink_.Take(), "begin +1 end-anew ");
+    EXPECT_EQ(WatchedFrom(), "3");
+    reflector_.reset();
+    transport_.loop().RunReady();
+  }
+}
+
+TEST_F(ReflectorTest, AStreamingListOfAServerThatBeganAnewSaysSo) {
+  Begin();
+  transport_.Write(EndOfList("100"));
+  transport_.Write(Line("BOOKMARK", "20"));
+  AdvanceUntilBusy();
+  EXPECT_EQ(WatchedFrom(), "") << "not from a version of the other life";
+  transport_.Write(Line("ADDED", "21") + EndOfList("30"));
+  EXPECT_EQ(sink_.Take(), "begin end begin +21 end-anew ");
+  transport_.Write(ErrorLine(410, "Expired"));
+  AdvanceUntilBusy();
+  transport_.Write(EndOfList("31"));
+  EXPECT_EQ(sink_.Take(), "begin end ");
 }
 
 TEST_F(ReflectorTest, UnknownEventsAndEmptyLinesAreSkipped) {

@@ -23,7 +23,7 @@ ApiServer::ApiServer(ApiServerOptions options, const Clock& clock, const CustomK
     : options_(options),
       clock_(clock),
       rng_(options.seed),
-      store_(options.history_limit),
+      store_(options.history_limit, options.first_revision),
       resources_(kinds, store_),
       reader_(store_, clock),
       writer_(store_, resources_, clock, rng_),

@@ -29,6 +29,8 @@ namespace sky::lab {
 struct ApiServerOptions {
   uint64_t seed = 1;
   size_t history_limit = 100'000;  // events that watches can still be told
+  // A server that clients may know from an earlier life must begin above all that it had then.
+  Revision first_revision = 1;
   Duration bookmark_every = std::chrono::seconds(60);
   bool garbage_collector =
       false;  // deletes what lost its owners, and the content of deleted namespaces

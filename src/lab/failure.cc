@@ -65,6 +65,12 @@ Failure TimedOut(std::string message, int retry_after_seconds) {
   failure.retry_after_seconds = retry_after_seconds;
   return failure;
 }
+Failure TooLargeVersion(int64_t asked, int64_t current) {
+  Failure failure =
+      TimedOut(fmt::format("Too large resource version: {}, current: {}", asked, current), 1);
+  failure.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}};
+  return failure;
+}
 Failure TooManyRequests(std::string message, int retry_after_seconds) {
   Failure failure = Simple(429, "TooManyRequests", std::move(message));
   failure.retry_after_seconds = retry_after_seconds;

@@ -4,6 +4,7 @@
 // response.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ Failure Invalid(const About& about, std::vector<Cause> causes);
 Failure Forbidden(const About& about, std::string_view why);
 Failure Expired(std::string message);
 Failure TimedOut(std::string message, int retry_after_seconds = 0);
+// Of a resourceVersion that is still to come.
+Failure TooLargeVersion(int64_t asked, int64_t current);
 Failure TooManyRequests(std::string message, int retry_after_seconds);
 Failure MethodNotAllowed(std::string message);
 Failure UnsupportedMediaType(std::string message);

@@ -176,13 +176,26 @@ TEST(Watch, SaysThatARevisionIsExpiredInsideTheStream) {
   EXPECT_TRUE(watcher.ended());
 }
 
-TEST(Watch, OfAFutureRevisionWaitsForIt) {
+TEST(Watch, OfAFutureRevisionIsToldSo) {
   TestCluster c;
   Watcher watcher(c, kQuotas + "?watch=1&resourceVersion=" + std::to_string(c.api->revision() + 1));
+  EXPECT_EQ(watcher.failure().code, 504);
+  EXPECT_EQ(watcher.failure().reason, "Timeout");
+  EXPECT_EQ(watcher.failure().retry_after_seconds, 1);
+  EXPECT_EQ(watcher.failure().causes.at(0).reason, "ResourceVersionTooLarge");
+  Watcher present(c, kQuotas + "?watch=1&resourceVersion=" + std::to_string(c.api->revision()));
   c.Make(kQuotas, c.Quota("a"));
-  EXPECT_EQ(watcher.Take(), Texts{});
-  c.Make(kQuotas, c.Quota("b"));
-  EXPECT_EQ(watcher.Take(), Texts{"ADDED b"});
+  EXPECT_EQ(present.Take(), Texts{"ADDED a"});
+}
+
+TEST(Watch, OfARevisionOfAnEarlierLifeIsExpired) {
+  TestCluster c({.first_revision = 1'000'000});
+  EXPECT_GT(c.api->revision(), 1'000'000);
+  Watcher watcher(c, kQuotas + "?watch=1&resourceVersion=999999");
+  EXPECT_EQ(watcher.Take(), Texts{"ERROR 410"});
+  EXPECT_EQ(c.client->Get(kQuotas + "?resourceVersion=999999&resourceVersionMatch=Exact").status,
+            410);
+  c.Get(kQuotas + "?resourceVersion=999999");  // not older than that: the present is
 }
 
 TEST(Watch, OfASelectionTellsWhatEntersAndLeavesIt) {

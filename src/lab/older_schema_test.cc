@@ -59,7 +59,7 @@ class World {
     };
     kube::ObjectStore<T> store(std::move(callbacks));
     store.BeginReplace();
-    store.EndReplace();
+    store.EndReplace(false);
     store.Upsert(object.dump());
     return read;
   }

@@ -53,13 +53,6 @@ Answered<Token> Decode(std::string_view text) {
   return Token{*revision, TextAt(*document, {"ns"}), TextAt(*document, {"name"})};
 }
 
-Failure TooLargeRevision(Revision asked, Revision current) {
-  Failure failure =
-      TimedOut(fmt::format("Too large resource version: {}, current: {}", asked, current), 1);
-  failure.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}};
-  return failure;
-}
-
 std::string ListHead(const Call& call, Revision revision, const std::string& token,
                      size_t remaining) {
   Json metadata = {{"resourceVersion", std::to_string(revision)}};
@@ -105,7 +98,7 @@ Answered<server::Response> Reader::Get(const Call& call) const {
   if (object == nullptr) return std::unexpected(NotFound(call.about()));
   const Revision at_least = TRY(ParseRevision(call.Query("resourceVersion")));
   if (at_least > store_.revision())
-    return std::unexpected(TooLargeRevision(at_least, store_.revision()));
+    return std::unexpected(TooLargeVersion(at_least, store_.revision()));
   server::Response response;
   response.body = Render(call, *object, clock_.Wall());
   return response;
@@ -129,7 +122,7 @@ Answered<Revision> Reader::RevisionToRead(const Call& call) const {
     wrong.push_back(ForbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   if (!wrong.empty())
     return std::unexpected(Invalid({"meta.k8s.io", "", "ListOptions", ""}, std::move(wrong)));
-  if (asked > store_.revision()) return std::unexpected(TooLargeRevision(asked, store_.revision()));
+  if (asked > store_.revision()) return std::unexpected(TooLargeVersion(asked, store_.revision()));
   const bool exact =
       match == "Exact" || (match.empty() && asked > 0 && !call.Query("limit").empty());
   return exact ? asked : store_.revision();

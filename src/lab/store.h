@@ -52,8 +52,10 @@ class Store {
   using Listener = std::function<void(const StoreEvent&)>;
   using ListenerId = uint64_t;
 
-  // Keeps at most this many events over all kinds.
-  explicit Store(size_t history_limit) : history_limit_(history_limit) {}
+  // Keeps at most this many events over all kinds. The first change gets the revision after
+  // `first`; what a client may know of before counts as forgotten.
+  explicit Store(size_t history_limit, Revision first = 1)
+      : history_limit_(history_limit), revision_(first), compacted_(first) {}
 
   // `fields` says what field selectors see; metadata.name and metadata.namespace are always there.
   KindId AddKind(FieldsOf fields);
@@ -96,8 +98,8 @@ class Store {
   void Record(StoreEvent event);
 
   const size_t history_limit_;
-  Revision revision_ = 1;
-  Revision compacted_ = 0;
+  Revision revision_;
+  Revision compacted_;
   std::deque<KindState> kinds_;
   std::deque<KindId> event_order_;  // the kind of each remembered event, oldest first
   std::map<ListenerId, std::pair<KindId, Listener>> listeners_;

@@ -44,6 +44,17 @@ TEST(Store, CountsOneRevisionOverAllKinds) {
   EXPECT_NE(store.Get(b, "", "x"), nullptr);
 }
 
+TEST(Store, BeginsWhereItIsToldAndKnowsNothingOfBefore) {
+  Store store(100, 5000);
+  const KindId kind = store.AddKind(nullptr);
+  Json thing = Thing("", "x", 1);
+  EXPECT_EQ(store.Put(kind, thing)->revision, 5001);
+  EXPECT_EQ(store.EventsAfter(kind, 5000)->size(), 1u);
+  EXPECT_EQ(store.List(kind, "", 5000)->size(), 0u);
+  EXPECT_EQ(store.EventsAfter(kind, 4999).error().code(), Code::kExpired);
+  EXPECT_EQ(store.List(kind, "", 4999).error().code(), Code::kExpired);
+}
+
 TEST(Store, ListsByNamespaceAndNameInByteOrder) {
   Store store(100);
   const KindId kind = store.AddKind(nullptr);

@@ -47,9 +47,9 @@ Answered<WatchOptions> ReadWatchOptions(const Call& call, Revision current, Rng&
     options.from = current;  // what is there isn't wanted
     options.from_now = false;
   }
-  if (options.initial_events && options.from > current)
-    return std::unexpected(TimedOut(
-        fmt::format("Too large resource version: {}, current: {}", options.from, current), 1));
+  // A real server lets a plain watch hang until it is there, which makes a client blind that knows
+  // another life of this server: it is better told.
+  if (options.from > current) return std::unexpected(TooLargeVersion(options.from, current));
   const std::string_view seconds = call.Query("timeoutSeconds");
   int64_t count = 0;
   if (!seconds.empty()) {

@@ -2,8 +2,8 @@
 #include "scheduler/records.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "api/version.h"
 #include "base/check.h"
 
 namespace sky::scheduler {
@@ -35,14 +35,10 @@ Requests Take(Requests& from, Wanted wanted) {
   return taken;
 }
 
-// Versions are opaque to clients but for this: of one object the API server raises them.
+// Of versions that aren't comparable another one is a newer one.
 bool NewerThan(const std::string& a, const std::string& b) {
-  uint64_t x = 0, y = 0;
-  const auto read = [](const std::string& text, uint64_t& out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc{} && end == text.data() + text.size();
-  };
-  return read(a, x) && read(b, y) ? x > y : a != b;
+  const std::partial_ordering order = api::CompareVersions(a, b);
+  return order == std::partial_ordering::unordered ? a != b : order > 0;
 }
 
 }  // namespace
