@@ -41,6 +41,8 @@ Picture Cache::Paint(QuotaId id) const {
     model::Resources request = task.facts->request;
     request.Set(model::ResourceNames::kPods, 0);
     row.request = model::ToList(request, names_->resources);
+    if (row.request.size() > kMostShownResources)
+      row.request.erase(row.request.begin() + kMostShownResources, row.request.end());
   }
   std::sort(picture.status.tasks.begin(), picture.status.tasks.end(),
             [](const api::QuotaTask& a, const api::QuotaTask& b) {
@@ -48,6 +50,8 @@ Picture Cache::Paint(QuotaId id) const {
               if (a.name != b.name) return NaturalLess{}(a.name, b.name);
               return a.uid < b.uid;
             });
+  // `allocated` counts the others too.
+  if (picture.status.tasks.size() > kMostShownTasks) picture.status.tasks.resize(kMostShownTasks);
   for (const TaskId task_id : quota.tasks)
     picture.heals =
         picture.heals || (cluster_.tasks()[task_id].bound() && !picture.observed_node.empty() &&

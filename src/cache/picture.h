@@ -3,6 +3,7 @@
 // date, and how groups stand.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "api/crds.h"
@@ -26,6 +27,11 @@ struct Standing {
   bool whole = false;                       // enough members are bound, in each role too
   bool waits = false;                       // a member has no place
 };
+
+// The most that deploy/crds/quotas.yaml takes: what is more isn't shown. As many tasks as that are
+// a megabyte, near the most that etcd stores in one object.
+inline constexpr size_t kMostShownTasks = 4096;    // the first by namespace and name
+inline constexpr size_t kMostShownResources = 64;  // of one task's request, the first by name
 
 // What a quota's status should say and doesn't yet.
 struct Picture {

@@ -12,6 +12,17 @@ namespace sky::scheduler {
 using cache::Picture;
 using cache::Written;
 
+namespace {
+
+// Not a refusal: the same status, painted anew, may well be taken.
+bool Transient(const Error& error) {
+  return error.code() == Code::kConflict || error.code() == Code::kTooManyRequests ||
+         error.code() == Code::kUnknownOutcome || error.code() == Code::kUnavailable ||
+         error.code() == Code::kCancelled;
+}
+
+}  // namespace
+
 PictureWriter::PictureWriter(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& writer,
                              Duration min_fix_interval, std::function<bool()> may_write,
                              std::function<bool()> busy)
@@ -44,7 +55,7 @@ void PictureWriter::Look() {
         changed_.insert(picture.name);
         continue;
       }
-      if (held_.contains(picture.name)) continue;  // comes again when its wait is over
+      if (MustWait(picture)) continue;  // comes again when its wait is over
       if (picture.heals && !may_fix) {
         AgainAt(*last_fix_ + min_fix_interval_, picture.name);
         continue;
@@ -64,12 +75,61 @@ void PictureWriter::NoteHealing(const Picture& picture) {
 }
 
 void PictureWriter::AgainAt(MonoTime at, const std::string& name) {
-  ++waiting_;
   loop_.RunAt(at, alive_.Guard([this, name] {
-    --waiting_;
     cache_.PictureAgain(name);
+    if (!cache_.PictureOf(name)) refusals_.erase(name);  // the quota is gone
     Poke();
   }));
+}
+
+bool PictureWriter::MustWait(const Picture& picture) {
+  const auto found = refusals_.find(picture.name);
+  if (found == refusals_.end()) return false;
+  Refusal& refusal = found->second;
+  if (refusal.patch == Patch(picture)) return loop_.Now() < refusal.again;
+  if (loop_.Now() >= refusal.asked_for) return false;
+  if (refusal.asked_for < refusal.again) AgainAt(refusal.again = refusal.asked_for, picture.name);
+  return true;
+}
+
+void PictureWriter::Refused(const std::string& name, const std::string& uid, std::string patch,
+                            const Error& error) {
+  Refusal& refusal = refusals_[name];
+  if (refusal.uid != uid) refusal = {};
+  if (refusal.patch != patch) refusal.wait = Duration::zero();
+  refusal.uid = uid;
+  refusal.patch = std::move(patch);
+  refusal.wait =
+      refusal.wait == Duration::zero() ? kFirstWait : std::min(refusal.wait * 2, kMostWait);
+  const Duration stretched(
+      static_cast<int64_t>(static_cast<double>(refusal.wait.count()) * (1 + jitter_.Unit() / 4)));
+  refusal.asked_for = loop_.Now() + error.retry_after();
+  refusal.again = std::max(loop_.Now() + stretched, refusal.asked_for);
+  AgainAt(refusal.again, name);
+  // A conflict is a race with a change that is still on its way here, its own last write too.
+  if (error.code() == Code::kConflict)
+    return spdlog::debug("status of quota {} not written: {}", name, error.message());
+  if (std::exchange(refusal.words, error.message()) == error.message()) return;
+  spdlog::warn("status of quota {} not written: {}", name, error.message());
+  if (Transient(error) || !may_write_()) return;
+  cache::ClusterWriter::EventNote note;
+  note.regarding.api_version = "scheduling.infini-ai.com/v1alpha1";
+  note.regarding.kind = "Quota";
+  note.regarding.name = name;
+  note.regarding.uid = uid;
+  note.warning = true;
+  note.reason = "StatusRefused";
+  note.action = "WritingStatus";
+  note.note = fmt::format("its status is out of date: {}", error.message());
+  writer_.Event(note);
+}
+
+void PictureWriter::Taken(const std::string& name) {
+  ++written_;
+  const auto found = refusals_.find(name);
+  if (found == refusals_.end()) return;
+  if (!found->second.words.empty()) spdlog::info("status of quota {} is written again", name);
+  refusals_.erase(found);
 }
 
 // Our members of the status, with the version that they were painted on: lists are replaced whole.
@@ -89,36 +149,28 @@ std::string PictureWriter::Patch(const Picture& picture) {
 
 void PictureWriter::Write(const Picture& picture, std::function<void(Status)> done) {
   in_flight_.insert(picture.name);
+  const std::string patch = Patch(picture);
   writer_.PatchQuotaStatus(
-      picture.name, Patch(picture),
-      alive_.Guard([this, name = picture.name, done = std::move(done)](Result<Written> answer) {
+      picture.name, patch,
+      alive_.Guard([this, name = picture.name, uid = picture.uid, patch,
+                    done = std::move(done)](Result<Written> answer) {
         in_flight_.erase(name);
         if (changed_.erase(name) > 0) {
           cache_.PictureAgain(name);
           Poke();
         }
         if (answer) {
-          ++written_;
+          Taken(name);
           return done({});
         }
         const Error& error = answer.error();
-        if (error.code() == Code::kNotFound)
-          return done({});  // the quota is gone, and with it the picture
-        // A conflict is a race with a change that is still on its way here, its own last write too.
-        spdlog::log(error.code() == Code::kConflict ? spdlog::level::debug : spdlog::level::warn,
-                    "status of quota {} not written: {}", name, error.message());
-        Hold(name, error.retry_after());
-        AgainAt(loop_.Now() + std::max<Duration>(error.retry_after(), std::chrono::seconds(1)),
-                name);
+        if (error.code() == Code::kNotFound) {  // the quota is gone, and with it the picture
+          refusals_.erase(name);
+          return done({});
+        }
+        Refused(name, uid, patch, error);
         done(std::unexpected(error));
       }));
-}
-
-// The server asked to be left alone that long: whatever brings this quota here, it waits.
-void PictureWriter::Hold(const std::string& name, Duration wait) {
-  if (wait <= Duration::zero()) return;
-  held_.insert(name);
-  loop_.RunAfter(wait, alive_.Guard([this, name] { held_.erase(name); }));
 }
 
 struct PictureWriter::Batch {
@@ -131,25 +183,15 @@ struct PictureWriter::Batch {
   }
 };
 
-namespace {
-
-// Not a refusal: the same status, painted anew, may well be taken.
-bool Transient(const Error& error) {
-  return error.code() == Code::kConflict || error.code() == Code::kTooManyRequests ||
-         error.code() == Code::kUnknownOutcome || error.code() == Code::kUnavailable;
-}
-
-}  // namespace
-
 void PictureWriter::WriteOne(const std::string& name, int tries, std::function<void(Status)> done) {
   const auto later = [this, name](Duration wait, int count, std::function<void(Status)> then) {
-    ++waiting_;
     loop_.RunAfter(wait, alive_.Guard([this, name, count, then = std::move(then)] {
-      --waiting_;
       WriteOne(name, count, then);
     }));
   };
-  if (in_flight_.contains(name) || held_.contains(name))
+  const auto refusal = refusals_.find(name);
+  const bool held = refusal != refusals_.end() && loop_.Now() < refusal->second.asked_for;
+  if (in_flight_.contains(name) || held)
     return later(std::chrono::milliseconds(20), tries, std::move(done));
   const auto picture = cache_.PictureOf(name);
   if (!picture) return done({});

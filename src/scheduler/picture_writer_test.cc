@@ -151,6 +151,133 @@ TEST_F(PictureTest, WhoeverDoesntLeadPaintsNothingAndBindingsGoFirst) {
   EXPECT_EQ(api.quota_patches.size(), 1u);
 }
 
+// --- refusals ---
+
+struct RefusedPicture : PictureTest {
+  RefusedPicture() {
+    c.Nodes("n0", "gpu=8").Quotas("q0", "gpu=2");
+    BindByHand("a", "n0", "q0");
+    Look();
+  }
+  void Refuse(const std::string& words, Code code = Code::kInvalid, Duration retry_after = {}) {
+    ASSERT_EQ(api.quota_patches.size(), 1u);
+    FakeWriter::Answer(
+        api.quota_patches,
+        Result<Written>(std::unexpected(
+            Error(code, words)
+                .RetryAfter(std::chrono::duration_cast<std::chrono::milliseconds>(retry_after)))));
+  }
+  // The next try comes after this wait and at most a quarter more.
+  void ExpectTryAfter(Duration wait) {
+    loop.Advance(wait - 1ms);
+    EXPECT_TRUE(api.quota_patches.empty()) << "sooner than " << FormatDuration(wait);
+    loop.Advance(wait / 4 + 20ms);
+    EXPECT_EQ(api.quota_patches.size(), 1u) << "later than " << FormatDuration(wait);
+  }
+};
+
+TEST_F(RefusedPicture, IsTriedLessAndLessOften) {
+  for (const Duration wait : std::initializer_list<Duration>{1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    Refuse("422: no");
+    ExpectTryAfter(wait);
+  }
+  Take();
+  loop.Advance(1h);
+  EXPECT_TRUE(api.quota_patches.empty());
+}
+
+TEST_F(RefusedPicture, IsWrittenAtOnceWhenItChangesAndThenBeginsAnew) {
+  for (int i = 0; i < 4; ++i) {
+    Refuse("422: no");
+    ExpectTryAfter(std::chrono::seconds(1 << i));
+  }
+  Refuse("422: no");
+  BindByHand("b", "n0", "q0");
+  Look();
+  EXPECT_NE(Patched().find(R"("name":"b")"), std::string::npos);
+  Refuse("422: no");
+  ExpectTryAfter(1s);
+  Refuse("422: no");
+  // The object itself may be what the server didn't like.
+  c.Edit<api::Quota>("q0", [](api::Quota& quota) { quota.metadata.labels["team"] = "x"; });
+  Look();
+  Refuse("422: no");
+  ExpectTryAfter(1s);
+}
+
+TEST_F(RefusedPicture, IsToldInItsWordsOnceUntilTheyChange) {
+  Refuse("422: no");
+  ASSERT_EQ(api.events.size(), 1u);
+  EXPECT_EQ(api.events[0].regarding.kind, "Quota");
+  EXPECT_EQ(api.events[0].regarding.name, "q0");
+  EXPECT_EQ(api.events[0].regarding.uid, c.Get<api::Quota>("q0").metadata.uid);
+  EXPECT_EQ(api.events[0].reason, "StatusRefused");
+  EXPECT_EQ(api.events[0].note, "its status is out of date: 422: no");
+  EXPECT_TRUE(api.events[0].warning);
+  ExpectTryAfter(1s);
+  Refuse("422: no");
+  BindByHand("b", "n0", "q0");
+  Look();
+  Refuse("422: no");
+  EXPECT_EQ(api.events.size(), 1u);
+  ExpectTryAfter(1s);
+  Refuse("403: not yours", Code::kForbidden);
+  EXPECT_EQ(api.events.size(), 2u);
+  ExpectTryAfter(2s);
+  Take();
+  BindByHand("c", "n0", "q0");
+  Look();
+  Refuse("403: not yours", Code::kForbidden);
+  EXPECT_EQ(api.events.size(), 3u) << "it was right in between";
+}
+
+TEST_F(RefusedPicture, OfAServerThatIsBusyIsNoMatterForPeople) {
+  for (const Code code : {Code::kConflict, Code::kTooManyRequests, Code::kUnavailable,
+                          Code::kUnknownOutcome, Code::kCancelled}) {
+    Refuse(std::string(CodeName(code)), code);
+    loop.Advance(80s);
+  }
+  EXPECT_TRUE(api.events.empty());
+}
+
+TEST_F(RefusedPicture, WhoWasAskedToWaitWaitsWhateverChanges) {
+  Refuse("429", Code::kTooManyRequests, 20s);
+  BindByHand("b", "n0", "q0");
+  loop.Advance(19s);
+  EXPECT_TRUE(api.quota_patches.empty());
+  loop.Advance(1s + 20ms);
+  EXPECT_EQ(api.quota_patches.size(), 1u);
+  // Later, when the wait is longer than what the server asks.
+  for (int i = 0; i < 6; ++i) {
+    Refuse("429", Code::kTooManyRequests, 1s);
+    loop.Advance(80s);
+  }
+  Refuse("429", Code::kTooManyRequests, 10s);
+  BindByHand("d", "n0", "q0");
+  loop.Advance(9s);
+  EXPECT_TRUE(api.quota_patches.empty());
+  loop.Advance(1s + 20ms);
+  EXPECT_EQ(api.quota_patches.size(), 1u);
+}
+
+TEST_F(RefusedPicture, OfAQuotaThatIsGoneOrMadeAnewIsForgotten) {
+  Refuse("422: no");
+  c.Remove<api::Quota>("q0");
+  loop.Advance(1h);
+  EXPECT_TRUE(api.quota_patches.empty());
+  c.Quotas("q0", "gpu=2");
+  Look();
+  Refuse("422: no");
+  EXPECT_EQ(api.events.size(), 2u) << "another object";
+  ExpectTryAfter(1s);
+  Refuse("422: no");
+  c.Remove<api::Quota>("q0");
+  c.Quotas("q0", "gpu=2");
+  Look();
+  Refuse("422: no");
+  EXPECT_EQ(api.events.size(), 3u);
+}
+
 // --- quotaFirst ---
 
 struct WriteNow : PictureTest {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures of quotas that people bound by hand, as the API server's own schema judges them: none is
+// refused for what is in it, and what is refused all the same isn't repeated for ever.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/simulation.h"
+#include "lab/test_cluster.h"
+#include "scheduler/known.h"
+#include "testing/words.h"
+
+namespace sky::lab {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Pictures : public ::testing::Test {
+ protected:
+  Pictures() {
+    SimulationOptions options;
+    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
+    options.kubelets = false;
+    simulation = std::move(*Simulation::Create(std::move(options)));
+    Apply(testing::MakeNode("n0", *testing::ReadWords("gpu=8")));
+    Apply(testing::MakeQuota("q", *testing::ReadWords("gpu=8")));
+  }
+  template <class T>
+  void Apply(const T& object) {
+    const Status applied = simulation->Apply(api::Encode(object));
+    ASSERT_TRUE(applied.has_value()) << applied.error().message();
+  }
+  static api::Pod HandBound(const std::string& name, const std::string& more = "") {
+    return testing::MakeWorker("", name, *testing::ReadWords("gpu=1 node=n0 quota=q " + more));
+  }
+  api::QuotaStatus Shown() { return simulation->Get<api::Quota>("", "q")->status; }
+  // How often the scheduler sent a status of the quota.
+  size_t Writes() {
+    const Json log = J(simulation->front().Log(0));
+    return static_cast<size_t>(std::ranges::count_if(log["requests"], [](const Json& request) {
+      return TextAt(request, {"verb"}) == "patch" && TextAt(request, {"resource"}) == "quotas";
+    }));
+  }
+
+  std::unique_ptr<Simulation> simulation;
+};
+
+TEST_F(Pictures, OfMoreTasksThanFitShowTheFirstOnesAndCountThemAll) {
+  constexpr size_t kPods = cache::kMostShownTasks + 4;
+  for (size_t i = 0; i < kPods; ++i) Apply(HandBound(fmt::format("p-{}", i)));
+  simulation->StartScheduler();
+  simulation->Advance(2s);
+  const api::QuotaStatus status = Shown();
+  ASSERT_EQ(status.tasks.size(), cache::kMostShownTasks);
+  EXPECT_EQ(status.tasks.front().name, "p-0");
+  EXPECT_EQ(status.tasks.back().name, fmt::format("p-{}", cache::kMostShownTasks - 1));
+  EXPECT_EQ(status.allocated.at("nvidia.com/gpu").ToString(), fmt::format("{}", kPods));
+  EXPECT_EQ(status.node_name, "n0");
+  const size_t writes = Writes();
+  simulation->Advance(5min);
+  EXPECT_EQ(Writes(), writes) << "and then it is calm";
+  EXPECT_EQ(simulation->events, Texts{});
+}
+
+TEST_F(Pictures, OfATaskWithMoreResourcesThanFitShowTheFirstOnes) {
+  std::string many;
+  for (int i = 10; i < 90; ++i) many += fmt::format("example.com/r{}=1 ", i);
+  Apply(HandBound("p", many));
+  simulation->StartScheduler();
+  simulation->Advance(2s);
+  const api::QuotaStatus status = Shown();
+  ASSERT_EQ(status.tasks.size(), 1u);
+  ASSERT_EQ(status.tasks[0].request.size(), cache::kMostShownResources);
+  EXPECT_EQ(status.tasks[0].request.begin()->first, "example.com/r10");
+  EXPECT_EQ(status.allocated.at("nvidia.com/gpu").ToString(), "1");
+  const size_t writes = Writes();
+  simulation->Advance(5min);
+  EXPECT_EQ(Writes(), writes);
+  EXPECT_EQ(simulation->events, Texts{});
+}
+
+TEST_F(Pictures, ThatAreRefusedAllTheSameAreTriedEverMoreSeldomAndToldOnce) {
+  ASSERT_TRUE(simulation->front().faults().Add(
+      "{faults: [{match: {verb: patch, resource: quotas, subresource: status, count: 0},"
+      " action: {refuse: {code: 422, message: the webhook wants no hands}}}]}"));
+  Apply(HandBound("p"));
+  simulation->StartScheduler();
+  simulation->Advance(10min);
+  EXPECT_GE(Writes(), 12u);
+  EXPECT_LE(Writes(), 18u) << "6 within a minute, then one a minute";
+  ASSERT_EQ(simulation->events.size(), 1u);
+  EXPECT_NE(simulation->events[0].find("the webhook wants no hands"), std::string::npos)
+      << simulation->events[0];
+
+  // Another picture is another matter.
+  const size_t before = Writes();
+  Apply(HandBound("other"));
+  simulation->Advance(500ms);
+  EXPECT_EQ(Writes(), before + 1);
+  simulation->front().ClearFaults();
+  simulation->Advance(2s);
+  EXPECT_EQ(Shown().tasks.size(), 2u);
+  EXPECT_EQ(simulation->events.size(), 1u);
+}
+
+}  // namespace
+}  // namespace sky::lab
