@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "base/log.h"
+#include "cli/command_line.h"
 #include "scheduler/process.h"
 
 int main(int argc, char** argv) {
@@ -30,14 +31,7 @@ int main(int argc, char** argv) {
     app.add_option("--lease-namespace", options.lease_namespace, "of the Lease")
         ->capture_default_str();
     app.set_version_flag("--version", SKY_VERSION);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::Success& asked) {
-      return app.exit(asked);
-    } catch (const CLI::ParseError& wrong) {
-      app.exit(wrong);
-      return 2;
-    }
+    if (const auto ended = sky::cli::ReadCommandLine(app, argc, argv)) return *ended;
     options.leader_elect = !no_leader_elect;
     if (auto log = sky::SetUpLog(log_format, log_level); !log) {
       fmt::print(stderr, "sky-scheduler: {}\n", log.error().message());

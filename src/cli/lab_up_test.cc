@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -354,6 +355,36 @@ TEST_F(LabUp, SaysWhichCommandsThereAre) {
   EXPECT_NE(said({"lab"}).find("run a scenario script"), std::string::npos);
   EXPECT_NE(said({"lab", "up", "--kubeconfig", Path("k"), "--port", "65536"}).find("65535"),
             std::string::npos);
+}
+
+TEST_F(LabUp, ASchedulerWhoseFlagsCantWorkEndsAtTheStart) {
+  const auto lab = Up({"--no-kubelets"});
+  ASSERT_TRUE(lab->Ready()) << lab->said();
+  for (const auto& [flag, value, words] :
+       std::vector<std::array<std::string, 3>>{{"--lease-namespace", "Bad Name", "RFC 1123 label"},
+                                               {"--lease-namespace", "", "empty value"},
+                                               {"--config", "", "empty value"},
+                                               {"--config", folder_, "it is a folder"},
+                                               {"--http", "127.0.0.1:65536", "not host:port"},
+                                               {"--http-port-file", folder_, "can't be written"},
+                                               {"--log-level", "loud", "unknown log level"}}) {
+    Program scheduler(
+        {SKY_BIN_DIR "/sky-scheduler", "--kubeconfig", Path("kubeconfig"), flag, value});
+    EXPECT_EQ(scheduler.Wait(), 2) << flag;
+    EXPECT_NE(scheduler.said().find(words), std::string::npos) << scheduler.said();
+  }
+}
+
+TEST_F(LabUp, ASchedulerThatIsToldToStopSaysThatItGaveTheLeaseUp) {
+  const auto lab = Up({"--no-kubelets"});
+  ASSERT_TRUE(lab->Ready()) << lab->said();
+  Program scheduler({SKY_BIN_DIR "/sky-scheduler", "--kubeconfig", Path("kubeconfig")});
+  ASSERT_TRUE(scheduler.Says("leading, epoch")) << scheduler.said();
+  EXPECT_EQ(scheduler.Stop(SIGTERM), 0);
+  EXPECT_NE(scheduler.said().find(" I cycle=0 no longer leading: the lease was given up\n"),
+            std::string::npos)
+      << scheduler.said();
+  EXPECT_EQ(scheduler.said().find(" W "), std::string::npos) << scheduler.said();
 }
 
 TEST_F(LabUp, DiesAfterAWriteWhenAFaultSaysSo) {

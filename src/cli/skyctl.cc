@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/skyctl.h"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <string>
-#include <vector>
 
-#include "base/nearest.h"
+#include "cli/command_line.h"
 #include "cli/demo.h"
 #include "cli/lab_kubelets.h"
 #include "cli/lab_run.h"
@@ -55,29 +53,6 @@ void AddLabKubelets(CLI::App& lab, int& exit_code) {
   kubelets->callback([kubeconfig, &exit_code] { exit_code = RunLabKubelets(*kubeconfig); });
 }
 
-// A command that isn't there, or none: says which there are, where CLI11 would only say that one is
-// required.
-int Refuse(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* at = &app;
-  std::string path = "skyctl";
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().back();
-    path += " " + at->get_name();
-  }
-  std::vector<std::string> names;
-  for (const CLI::App* one : at->get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(one->get_name());
-  if (names.empty() || error.get_name() != "RequiredError") return app.exit(error) == 0 ? 0 : 2;
-  const std::vector<std::string> rest = app.remaining(true);
-  if (rest.empty()) {
-    fmt::print(stderr, "{}", at->help());
-    return 2;
-  }
-  fmt::print(stderr, "{}: no command \"{}\"{}; there are: {}\n", path, rest.front(),
-             DidYouMean(rest.front(), names), fmt::join(names, ", "));
-  return 2;
-}
-
 }  // namespace
 
 int RunSkyctl(int argc, char** argv) {
@@ -92,11 +67,7 @@ int RunSkyctl(int argc, char** argv) {
   app.add_subcommand("demo", "the worked example on an embedded cluster of its own")
       ->callback([&exit_code] { exit_code = RunDemo(stdout); });
   AddLabRun(*lab, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return Refuse(app, error);
-  }
+  if (const auto ended = ReadCommandLine(app, argc, argv)) return *ended;
   return exit_code;
 }
 

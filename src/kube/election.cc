@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/names.h"
+
 namespace sky::kube {
 namespace {
 
@@ -19,9 +21,20 @@ constexpr double kJitter = 1.2;
 }  // namespace
 
 Status CheckElectionOptions(const ElectionOptions& options) {
-  if (options.name.empty() || options.ns.empty() || options.identity.empty())
+  // As the API server would: it refuses others each time they are tried.
+  if (!api::IsDnsLabel(options.ns))
     return Fail(Code::kInvalid,
-                "the lease needs a namespace, a name and the identity of the process");
+                "the lease's namespace must be 1 to 63 lower case letters, digits and '-', "
+                "beginning and ending with a letter or digit (an RFC 1123 label), not \"{}\"",
+                options.ns);
+  if (!api::IsDnsSubdomain(options.name))
+    return Fail(Code::kInvalid,
+                "the lease's name must be 1 to 253 lower case letters, digits, '-' and '.', each "
+                "part beginning and ending with a letter or digit (an RFC 1123 subdomain), not "
+                "\"{}\"",
+                options.name);
+  if (options.identity.empty())
+    return Fail(Code::kInvalid, "the lease needs the identity of the process");
   if (options.lease_duration % seconds(1) != Duration::zero())
     return Fail(Code::kInvalid, "leaseDuration {} must be in whole seconds",
                 FormatDuration(options.lease_duration));
@@ -238,7 +251,10 @@ void Election::StopTerm(const std::string& why) {
     term_.reset();
   }
   client_.loop().Cancel(deadline_timer_);
-  spdlog::warn("election: {} stops leading: {}", options_.identity, why);
+  if (why.empty())
+    spdlog::info("election: {} gives the lease up", options_.identity);
+  else
+    spdlog::warn("election: {} stops leading: {}", options_.identity, why);
   if (callbacks_.on_stopped) callbacks_.on_stopped(why);
 }
 
@@ -246,7 +262,7 @@ void Election::Release(DoneStatus done) {
   client_.loop().Post(lifeline_.Guard([this, done = std::move(done)]() mutable {
     releasing_ = true;
     release_ = std::move(done);
-    StopTerm("released");
+    StopTerm("");
     if (!attempting_)
       ReleaseNow();  // else when the attempt has ended, whose write must not come after ours
   }));

@@ -31,15 +31,16 @@ struct ElectionOptions {
   Duration retry_period = std::chrono::seconds(2);
   uint64_t seed = 1;  // of the jitter
 };
-// renew_deadline + 5 s ≤ lease_duration: the writes of a leader that stopped have ended before
-// another starts. 1.2 × retry_period < renew_deadline. Whole seconds, since the Lease has no finer
-// ones.
+// Names that the API server takes. renew_deadline + 5 s ≤ lease_duration: the writes of a leader
+// that stopped have ended before another starts. 1.2 × retry_period < renew_deadline. Whole
+// seconds, since the Lease has no finer ones.
 Status CheckElectionOptions(const ElectionOptions& options);
 
 struct ElectionCallbacks {
   // On the loop. epoch: the lease's leaseTransitions, higher in each term.
   std::function<void(int64_t epoch)> on_started;
-  // No write may be sent any more; WriteTimeout has said so before the callback.
+  // No write may be sent any more; WriteTimeout has said so before the callback. `why` is empty
+  // when the lease is given up on purpose.
   std::function<void(const std::string& why)> on_stopped;
 };
 
@@ -83,7 +84,7 @@ class Election {
   bool HeldByOther() const;
   api::Lease Claim(bool new_term) const;
   void StartTerm(int64_t epoch, MonoTime renewed_at);
-  void StopTerm(const std::string& why);
+  void StopTerm(const std::string& why);  // "": on purpose
   void ArmDeadline(MonoTime renewed_at);
 
   void ReleaseNow();

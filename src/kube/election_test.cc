@@ -267,6 +267,7 @@ TEST_F(ElectionTest, ReleaseStepsDownAndGivesTheLeaseBack) {
   election_->Release([&](Status status) { released = status; });
   transport_.loop().RunReady();
   EXPECT_EQ(Take(), "stopped ");
+  EXPECT_EQ(why_, "") << "on purpose";
   transport_.Answer(200, Lease("me", 1, 1));
   EXPECT_EQ(NextMethod(), Method::kPut);
   EXPECT_EQ(Sent().spec.holder_identity, "");
@@ -309,6 +310,32 @@ TEST(ElectionOptionsTest, DurationsThatLetTwoLeadersOverlapAreRefused) {
   bad = good;
   bad.identity = "";
   EXPECT_FALSE(CheckElectionOptions(bad));
+}
+
+TEST(ElectionOptionsTest, NamesThatTheApiServerWouldRefuseForEverAreRefusedAtOnce) {
+  const ElectionOptions good{.ns = "ns", .name = "n.example-1.com", .identity = "me"};
+  EXPECT_TRUE(CheckElectionOptions(good));
+  for (const std::string& wrong : {std::string(), std::string("Bad Name"), std::string("a_b"),
+                                   std::string("-a"), std::string("a/b"), std::string(254, 'a')}) {
+    ElectionOptions bad = good;
+    bad.ns = wrong;
+    const Status ns = CheckElectionOptions(bad);
+    ASSERT_FALSE(ns) << wrong;
+    EXPECT_EQ(ns.error().code(), Code::kInvalid);
+    EXPECT_NE(ns.error().message().find("RFC 1123 label), not \"" + wrong + "\""),
+              std::string::npos)
+        << ns.error().message();
+    bad = good;
+    bad.name = wrong;
+    const Status name = CheckElectionOptions(bad);
+    ASSERT_FALSE(name) << wrong;
+    EXPECT_NE(name.error().message().find("RFC 1123 subdomain), not \"" + wrong + "\""),
+              std::string::npos)
+        << name.error().message();
+  }
+  ElectionOptions dotted = good;
+  dotted.ns = "a.b";
+  EXPECT_FALSE(CheckElectionOptions(dotted)) << "a namespace is one label";
 }
 
 }  // namespace

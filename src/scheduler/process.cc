@@ -38,6 +38,17 @@ std::string Identity() {
   return fmt::format("{}_{:016x}", host, random);
 }
 
+// nullopt: there is none.
+Result<std::optional<kube::ElectionOptions>> ElectionOf(const ProcessOptions& options) {
+  if (!options.leader_elect) return std::nullopt;
+  kube::ElectionOptions election;
+  election.ns = options.lease_namespace;
+  election.name = options.lease_name;
+  election.identity = Identity();
+  TRY(kube::CheckElectionOptions(election));
+  return election;
+}
+
 class Recorder final : public EventSink {
  public:
   explicit Recorder(kube::EventRecorder& recorder) : recorder_(recorder) {}
@@ -78,7 +89,7 @@ class Running {
   Running() : lease_(clock_) {}
   Status StartHttp(const ProcessOptions& options);
   server::Response Answer(const server::Request& asked);
-  void StartElection(const ProcessOptions& options);
+  void StartElection(const std::optional<kube::ElectionOptions>& election);
   template <class Fn>
   auto OnLoop(Fn fn) {
     std::promise<decltype(fn())> promise;
@@ -104,6 +115,7 @@ class Running {
 };
 
 Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
+  const std::optional<kube::ElectionOptions> election = TRY(ElectionOf(options));
   const framework::Registry registry = AllKnown();
   framework::Config config = TRY(ReadConfig(options.config_file, registry));
   auto engine = TRY(framework::Engine::Make(registry, std::move(config)));
@@ -130,7 +142,7 @@ Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
   if (Status http = running->StartHttp(options); !http)
     return std::unexpected(std::move(http).error());
   running->feeds_->Start();
-  running->StartElection(options);
+  running->StartElection(election);
   return running;
 }
 
@@ -177,25 +189,24 @@ server::Response Running::Answer(const server::Request& asked) {
   return response;
 }
 
-void Running::StartElection(const ProcessOptions& options) {
-  if (!options.leader_elect) {
+void Running::StartElection(const std::optional<kube::ElectionOptions>& election) {
+  if (!election) {
     http_client_->loop().Post([this] { scheduler_->OnLeadership(true); });
     return;
   }
-  kube::ElectionOptions election;
-  election.ns = options.lease_namespace;
-  election.name = options.lease_name;
-  election.identity = Identity();
   kube::ElectionCallbacks callbacks;
   callbacks.on_started = [this](int64_t epoch) {
     spdlog::info("leading, epoch {}", epoch);
     scheduler_->OnLeadership(true);
   };
   callbacks.on_stopped = [this](const std::string& why) {
-    spdlog::warn("no longer leading: {}", why);
+    if (why.empty())
+      spdlog::info("no longer leading: the lease was given up");
+    else
+      spdlog::warn("no longer leading: {}", why);
     scheduler_->OnLeadership(false);
   };
-  election_ = std::make_unique<kube::Election>(*client_, election, std::move(callbacks));
+  election_ = std::make_unique<kube::Election>(*client_, *election, std::move(callbacks));
   lease_.Use(election_.get());
   election_->Start();
 }
