@@ -4,6 +4,7 @@
 
 #include "actions/planner.h"
 #include "actions/round_tasks.h"
+#include "model/zone_text.h"
 
 namespace sky::actions {
 
@@ -64,9 +65,9 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
                             n, best->capacity));
   }
   if (full) {
-    std::string zone(cluster_.names().zones.Name(cluster_.cells()[best->id].key.zone));
-    std::replace(zone.begin(), zone.end(), '\0', ',');
-    why.detail = fmt::format("{} has room for {} of {}", zone, best->capacity, n);
+    const model::ZoneId zone = cluster_.cells()[best->id].key.zone;
+    why.detail = fmt::format("{} has room for {} of {}",
+                             model::ZoneText(cluster_.names().zones.Name(zone)), best->capacity, n);
   }
   if (policy_.without_topology > 0 && why.main != Reason::kNoTopology)
     why.Add(Reason::kNoTopology, policy_.without_topology);

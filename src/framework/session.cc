@@ -5,6 +5,7 @@
 
 #include "base/natural.h"
 #include "framework/callbacks.h"
+#include "model/zone_text.h"
 
 namespace sky::framework {
 
@@ -158,8 +159,7 @@ cache::Round Session::MakeRound(const JobRound& planned) const {
   for (const PlannedTask& entry : planned.plan.tasks) {
     const model::PodFacts& facts = *cluster_.tasks()[entry.task].facts;
     std::string zone =
-        entry.zone.valid() ? std::string(cluster_.names().zones.Name(entry.zone)) : "";
-    std::replace(zone.begin(), zone.end(), '\0', ',');
+        entry.zone.valid() ? model::ZoneText(cluster_.names().zones.Name(entry.zone)) : "";
     round.entries.push_back({entry.task, facts.meta().uid, facts.meta().namespace_,
                              facts.meta().name, facts.role, facts.index, entry.quota,
                              cluster_.quotas()[entry.quota].name, entry.node,

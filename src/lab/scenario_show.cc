@@ -9,6 +9,7 @@
 #include "base/natural.h"
 #include "lab/scenario.h"
 #include "lab/text_table.h"
+#include "model/zone_text.h"
 
 namespace sky::lab {
 namespace {
@@ -86,7 +87,7 @@ std::string ShowNodes(Simulation& simulation) {
     for (const auto& [network, nics] :
          {std::pair("roce", &topology.spec.net.roce), std::pair("ib", &topology.spec.net.ib)}) {
       std::vector<std::string> names;
-      for (const api::TopologyNic& nic : *nics) names.push_back(nic.switch_name);
+      for (const api::TopologyNic& nic : *nics) names.push_back(model::SwitchText(nic.switch_name));
       if (!names.empty())
         switches[topology.metadata.name] = fmt::format("{}#{}", network, fmt::join(names, ","));
     }

@@ -6,6 +6,7 @@
 
 #include "base/natural.h"
 #include "model/cluster.h"
+#include "model/zone_text.h"
 
 namespace sky::model {
 namespace {
@@ -105,7 +106,7 @@ std::string Cluster::Dump() const {
     std::vector<std::string> members;
     for (const NodeId node : cells_[cell].nodes) members.push_back(nodes_[node].name);
     cells.push_back(fmt::format("cell {}{}/{} [{}]", key.network == Network::kIb ? "ib " : "",
-                                key.zone.valid() ? names_->zones.Name(key.zone) : "",
+                                key.zone.valid() ? ZoneText(names_->zones.Name(key.zone)) : "",
                                 key.spec.valid() ? names_->specs.Name(key.spec) : "",
                                 fmt::join(members, ",")));
   }

@@ -239,7 +239,7 @@ JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
 namespace {
 
 // A key is a set of switch names: names may hold any character, so they are separated by one that
-// can't stand in them, and shown with a comma.
+// can't stand in them. ZoneText() is what people read.
 ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>& nics,
                   Names& names) {
   std::vector<std::string_view> switches;

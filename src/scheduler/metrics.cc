@@ -47,7 +47,7 @@ struct Metrics::Families {
                 .Add({}, prometheus::Histogram::BucketBoundaries{0.0001, 0.001, 0.005, 0.02, 0.05,
                                                                  0.1, 0.25, 1, 5})),
         bound(Count("sky_pods_bound_total", "Pods bound")),
-        committed(Count("sky_rounds_committed_total", "Rounds of gangs assumed")),
+        committed(Count("sky_rounds_committed_total", "Rounds of gangs decided")),
         refused(Count("sky_rounds_refused_total", "Rounds or members that the API refused")),
         pictures(Count("sky_quota_status_writes_total", "Quota statuses written")),
         healed(Count("sky_quota_heals_total",

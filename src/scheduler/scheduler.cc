@@ -170,7 +170,7 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
       again = true;
   }
   for (const cache::Round& round : result.committed)
-    spdlog::info("job {}: {} members assumed, round {}", round.job, round.entries.size(),
+    spdlog::info("job {}: {} members decided, round {}", round.job, round.entries.size(),
                  round.number);
   reporter_.Cycle(snapshot_, result);
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);

@@ -6,6 +6,7 @@
 
 #include "api/keys.h"
 #include "base/rng.h"
+#include "model/zone_text.h"
 #include "testing/matchers.h"
 #include "testing/open_session.h"
 
@@ -35,9 +36,8 @@ struct TopologyTest : ::testing::Test {
       std::vector<std::string> nodes;
       for (const model::NodeId node : rows.cells()[cell].nodes)
         nodes.push_back(rows.nodes()[node].name);
-      std::string zone =
-          key.zone.valid() ? std::string(rows.names().zones.Name(key.zone)) : std::string("-");
-      std::replace(zone.begin(), zone.end(), '\0', ',');
+      const std::string zone =
+          key.zone.valid() ? model::ZoneText(rows.names().zones.Name(key.zone)) : "-";
       cells.push_back(fmt::format("{}/{}: {}", zone,
                                   key.spec.valid() ? rows.names().specs.Name(key.spec) : "",
                                   fmt::join(nodes, " ")));
@@ -125,6 +125,14 @@ TEST_F(TopologyTest, AZoneIsTheSetOfItsSwitches) {
   Wire("n3", "A");
   c.Job("g", 1, "gpu=1 roce=1");
   EXPECT_EQ(Cells("g"), (Names{"roce#A,B/: n0 n1 n2", "roce#A/: n3"}));
+}
+
+TEST_F(TopologyTest, ASwitchWithACommaInItsNameIsNoSetOfTwo) {
+  Wire("n0", "A,B");
+  c.Nodes("n1", "gpu=8 roce=8");
+  c.Put(testing::MakeTopology("n1", "roce", {"A,B"}));
+  c.Job("g", 1, "gpu=1 roce=1");
+  EXPECT_EQ(Cells("g"), (Names{"roce#\"A,B\"/: n1", "roce#A,B/: n0"}));
 }
 
 TEST_F(TopologyTest, ANotedKeyComesBeforeALabelAndThatBeforeTheSwitches) {
