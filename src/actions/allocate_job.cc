@@ -87,6 +87,9 @@ class AllocateJob final : public framework::Action {
       for (const model::JobId job : jobs) {
         const model::Job& row = session.cluster().jobs()[job];
         if ((row.ready >= row.needed) != extras) continue;
+        // An extra goes by its binding alone: before the gang's own record is written, and somebody
+        // runs, it would be the start of a gang of which nobody knows whether the rest can follow.
+        if (extras && row.bound == 0) continue;
         if (budget > 0)
           Plan(session, job, budget);
         else

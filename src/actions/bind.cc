@@ -83,10 +83,12 @@ Lost JudgeAnew(Session& session, const Tasks& tasks) {
                        [&](TaskId id) { return !lost.tasks.contains(id); });
   if (model::RoomFor(cluster, kept) != model::Room::kNone) return lost;
   // One after the other: on an over-bound node the last are those without a place.
-  for (const TaskId id : std::exchange(kept, {})) {
-    kept.push_back(id);
-    if (model::RoomFor(cluster, kept) != model::Room::kNone) continue;
-    kept.pop_back();
+  std::map<model::NodeId, Tasks> there;
+  for (const TaskId id : kept) {
+    Tasks& node = there[cluster.tasks()[id].claim.node];
+    node.push_back(id);
+    if (model::RoomFor(cluster, node) != model::Room::kNone) continue;
+    node.pop_back();
     lost.Add(cluster, id, Verdict::NotNow(Reason::kInsufficientIdle));
   }
   return lost;
@@ -143,9 +145,11 @@ class Bind final : public framework::Action {
                          [&](TaskId task) { return std::ranges::binary_search(tasks, task); });
     const Lost lost = JudgeAnew(session, ordered);
     if (!runs && !lost.tasks.empty()) return GiveUp(session, round, tasks, lost.first);
-    if (!runs && job.ready < job.needed)
+    if (!runs && !job.complete)
       return GiveUp(session, round, tasks,
-                    fmt::format("{} of {} members are left", job.ready, job.needed));
+                    job.ready < job.needed
+                        ? fmt::format("{} of {} members are left", job.ready, job.needed)
+                        : std::string("a role has lost members that it needs"));
     if (!lost.tasks.empty())
       return GiveUp(session, round, {lost.tasks.begin(), lost.tasks.end()}, lost.first);
     Statement statement(session);

@@ -2,6 +2,8 @@
 // Placements that this process didn't write: which of their entries still speak of something that
 // is there, and the claims of those.
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "cache/cache.h"
 
@@ -99,8 +101,12 @@ Adoption Cache::CheckPlacement(const api::Placement& placement) {
   const model::Job& job = cluster_.jobs()[job_id];
   round.priority = job.priority;
   adoption.any_bound = round.started = job.bound > 0;
+  std::set<std::string_view> named;
   for (const api::PlacementEntry& entry : placement.spec.entries)
-    CheckAdopted(placement.spec, entry, job_id, adoption);
+    if (named.insert(entry.pod_uid).second)
+      CheckAdopted(placement.spec, entry, job_id, adoption);
+    else
+      adoption.void_entries.push_back(fmt::format("{}: named twice", entry.task));
   adoption.spent = round.entries.empty() && adoption.void_entries.empty() &&
                    adoption.unseen.empty() && !adoption.disputed;
   return adoption;

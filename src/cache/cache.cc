@@ -92,6 +92,10 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
   // An event from before our acknowledged binding must not undo it.
   if (before && !before->node_name.empty() && facts->node_name.empty()) return Effect::kNothing;
   cluster_.SetPod(facts);
+  // Another group's member now: what was decided for the first one ends, unless it may land.
+  if (before && before->job_key != facts->job_key &&
+      cluster_.tasks()[id].claim.phase != model::Claim::Phase::kSending)
+    cluster_.SetClaim(id, model::Claim{});
   if (!before && facts->grouping == model::Grouping::kGroup && facts->node_name.empty()) {
     news_[facts->job_key].member = ++sequence_;
     stale_groups_.insert(facts->job_key);

@@ -61,8 +61,8 @@ class Cache {
   void Acknowledge(uint64_t round);  // Writing → Claimed
   // The bind action let it go by what it saw. False: that has changed since, nothing is approved.
   bool Approve(uint64_t round, const model::Cluster& seen);
-  // Takes approval back from what wasn't sent (from one entry, with a UID): to be judged again.
-  void Withdraw(uint64_t round, std::string_view uid = {});
+  // Takes approval back from entries that aren't on their way now: to be judged again.
+  void Withdraw(const Round& round, const std::vector<std::string>& uids);
   void MarkSending(uint64_t round, const std::string& uid);  // a binding is open
   void Drop(uint64_t round, const std::string& uid);         // on proof only (F10)
   void DropRound(uint64_t round);  // refused, or voided: every entry not sending

@@ -45,9 +45,11 @@ bool Cache::Approve(uint64_t round, const model::Cluster& seen) {
     const TaskId id = cluster_.tasks().Find(uid);
     if (!id.valid()) continue;
     const Claim& claim = cluster_.tasks()[id].claim;
-    if (claim.round != round || !claim.open() || claim.phase == Claim::Phase::kSending) continue;
+    if (claim.round != round || !claim.open()) continue;
+    if (claim.approved && claim.phase == Claim::Phase::kSending) continue;
     if (!(BasisOf(cluster_, uid) == BasisOf(seen, uid))) return false;
-    approved.push_back(id);
+    // Who is approved already wasn't asked about now, and stands on what was seen then.
+    if (!claim.approved) approved.push_back(id);
   }
   for (const TaskId id : approved) {
     Claim claim = cluster_.tasks()[id].claim;
@@ -58,15 +60,16 @@ bool Cache::Approve(uint64_t round, const model::Cluster& seen) {
   return true;
 }
 
-void Cache::Withdraw(uint64_t round, std::string_view uid) {
+void Cache::Withdraw(const Round& round, const std::vector<std::string>& uids) {
   const std::lock_guard lock(mutex_);
-  const auto found = rounds_.find(round);
-  if (found == rounds_.end()) return;
-  for (const auto& [open, basis] : found->second) {
-    const TaskId id = cluster_.tasks().Find(open);
-    if (!id.valid() || (!uid.empty() && uid != open)) continue;
-    Claim claim = cluster_.tasks()[id].claim;
-    if (claim.round != round || !claim.open() || claim.phase == Claim::Phase::kSending) continue;
+  for (const std::string& uid : uids) {
+    const TaskId id = cluster_.tasks().Find(uid);
+    if (!id.valid()) continue;
+    const model::Task& task = cluster_.tasks()[id];
+    // A pod that is another group's now is no matter of this round's judge.
+    const bool member = task.job.valid() && cluster_.jobs()[task.job].name == round.job;
+    if (!member || !task.claim.open() || task.claim.round != round.number) continue;
+    Claim claim = task.claim;
     claim.approved = false;
     cluster_.SetClaim(id, claim);
   }
@@ -155,7 +158,7 @@ Send Cache::MayStart(const Round& round) {
   }
   if (open.empty()) return Send::kGone;
   const model::Job& job = cluster_.jobs()[cluster_.tasks()[open.front()].job];
-  const bool whole = job.ready >= job.needed || job.bound > 0;
+  const bool whole = job.complete || job.bound > 0;
   return whole && model::RoomFor(cluster_, open) == model::Room::kFits ? Send::kNow
                                                                        : Send::kAskAgain;
 }

@@ -86,9 +86,9 @@ std::string Cluster::Dump() const {
     for (const TaskId task : job.ranked) ranked.push_back(tasks_[task].name);
     line(fmt::format(
         "job {} seen={} queue={} priority={} needed={} ready={} bound={} "
-        "whole={} placeable={} started={} ranked=[{}]",
+        "whole={} complete={} placeable={} started={} ranked=[{}]",
         job.name, job.exists(), NameOf(job.queue, queues_), job.priority, job.needed, job.ready,
-        job.bound, job.whole, job.placeable, job.started, fmt::join(ranked, ",")));
+        job.bound, job.whole, job.complete, job.placeable, job.started, fmt::join(ranked, ",")));
   }
   for (const QueueId id : LiveByName<QueueId>(queues_))
     line(fmt::format("queue {} seen={} quotas={} {}", queues_[id].name, queues_[id].exists(),

@@ -183,15 +183,16 @@ void Cluster::Recount(JobId id) {
   Job& job = Mutable(id);
   job.ranked.clear();
   job.ready = job.bound = job.placeable = job.waiting = 0;
-  job.needs_rdma = job.started = job.whole = false;
-  std::map<std::string_view, int64_t> bound_of;  // role → members
+  job.needs_rdma = job.started = job.whole = job.complete = false;
+  const bool roles = job.object && !job.object->spec.min_task_member.empty();
+  std::map<std::string_view, int64_t> bound_of, ready_of;  // role → members
   int32_t highest = INT32_MIN;
   for (const TaskId member : job.members) {
     const Task& task = tasks_[member];
     const bool succeeded = task.state == TaskState::kSucceeded;
     if (succeeded || (task.bound() && !task.facts->terminal && !task.facts->deleting)) {
       ++job.bound;
-      if (job.object && !job.object->spec.min_task_member.empty()) ++bound_of[task.facts->role];
+      if (roles) ++bound_of[task.facts->role], ++ready_of[task.facts->role];
     }
     if (task.facts->terminal || task.facts->deleting) {
       job.ready += succeeded ? 1 : 0;
@@ -201,6 +202,7 @@ void Cluster::Recount(JobId id) {
     job.ranked.push_back(member);
     const bool placed = task.bound() || task.claim.open();
     job.ready += placed ? 1 : 0;
+    if (roles && task.claim.open()) ++ready_of[task.facts->role];
     job.started = job.started || placed;
     job.placeable += task.placeable() ? 1 : 0;
     job.waiting += placed ? 0 : 1;
@@ -224,16 +226,19 @@ void Cluster::Recount(JobId id) {
   job.priority = highest == INT32_MIN ? 0 : highest;
   job.priority_class_missing = false;
   job.whole = job.bound >= job.needed;
+  job.complete = job.ready >= job.needed;
   if (!job.object) return;
-  int64_t roles = 0;
-  bool each_role = true;
+  int64_t minima = 0;
+  bool each_bound = true, each_ready = true;
   for (const auto& [role, least] : job.object->spec.min_task_member) {
-    roles += least;
-    each_role = each_role && bound_of[role] >= least;
+    minima += least;
+    each_bound = each_bound && bound_of[role] >= least;
+    each_ready = each_ready && ready_of[role] >= least;
   }
   job.needed = static_cast<int32_t>(
-      std::clamp<int64_t>(std::max<int64_t>(job.object->spec.min_member, roles), 1, INT32_MAX));
-  job.whole = each_role && job.bound >= job.needed;
+      std::clamp<int64_t>(std::max<int64_t>(job.object->spec.min_member, minima), 1, INT32_MAX));
+  job.whole = each_bound && job.bound >= job.needed;
+  job.complete = each_ready && job.ready >= job.needed;
   const std::string& wanted = job.object->spec.priority_class_name;
   if (wanted.empty()) return;
   const auto found = priority_classes_.values.find(wanted);

@@ -57,7 +57,8 @@ struct Job {
   int32_t needed = 1;  // max(minMember, Σ role minima)
   int32_t ready = 0;   // bound and live, or claimed, or succeeded
   int32_t bound = 0;   // of those, without the claimed ones
-  bool whole = false;  // the bound ones are enough, in each role too
+  // Enough are bound, in each role too; the same with those that have a claim.
+  bool whole = false, complete = false;
   int32_t placeable = 0;
   int32_t waiting = 0;  // members without a place that aren't leaving, gated ones too
   bool needs_rdma = false,

@@ -25,7 +25,8 @@ Executor::Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& 
       records_(
           loop, cache, writer,
           {[this] { return !stopped_ && events_.may_write(); }, [this] { return events_.epoch(); },
-           [this](const std::string& job, const std::string& uid) { return Open(job, uid); }}) {}
+           [this](const std::string& job, const std::string& uid) { return Open(job, uid); },
+           [this](const std::string& job, const std::string& why) { RecordDelayed(job, why); }}) {}
 
 Executor::~Executor() = default;
 
@@ -42,6 +43,8 @@ Executor::RunningPtr Executor::Begin(Round round) {
   running->open_until.assign(size, MonoTime{});
   running->reads.assign(size, 0);
   running_[running->round.number] = running;
+  for (size_t i = 0; i < size; ++i)
+    entries_.emplace(running->round.entries[i].uid, std::pair(running->round.number, i));
   return running;
 }
 
@@ -86,8 +89,17 @@ void Executor::WriteRecord(const RunningPtr& running) {
   }));
 }
 
+void Executor::RecordDelayed(const std::string& job, const std::string& why) {
+  for (const auto& [number, running] : running_)
+    if (running->writing && running->acknowledged == 0 && running->round.job == job)
+      return events_.delayed(running->round, "record", why);
+}
+
 void Executor::RecordAnswered(const RunningPtr& running, const Status& status) {
-  if (!running_.contains(running->round.number)) return;  // ended meanwhile
+  if (!running_.contains(running->round.number)) {  // ended meanwhile
+    if (status && running->dirty) Rewrite(running->round);
+    return;
+  }
   if (status) {
     Acknowledged(running);
     if (std::exchange(running->dirty, false)) Rewrite(running->round);
@@ -105,7 +117,7 @@ void Executor::RecordAnswered(const RunningPtr& running, const Status& status) {
 void Executor::End(const RunningPtr& running) {
   loop_.Cancel(running->timeout);
   Unqueue(running);
-  running_.erase(running->round.number);
+  Forget(*running);
   cache_.DropRound(running->round.number);
 }
 
@@ -161,15 +173,27 @@ void Executor::EndLives(const std::string& group, const std::string& uid) {
   }
 }
 
-void Executor::PodGone(const std::string& job, std::string_view uid) {
-  const auto all = running_;  // a round may end
-  for (const auto& [number, running] : all) {
-    if (running->round.job != job) continue;
-    for (size_t i = 0; i < running->states.size(); ++i)
-      if (running->round.entries[i].uid == uid &&
-          (running->states[i] == EntryState::kClaimed || running->states[i] == EntryState::kQueued))
-        EntryDropped(running, i);
+void Executor::PodChanged(const std::string& uid) {
+  const auto [first, last] = entries_.equal_range(uid);
+  const std::multimap<std::string, std::pair<uint64_t, size_t>> concerned(first, last);
+  for (const auto& [name, entry] : concerned) {
+    const auto& [number, index] = entry;
+    const auto found = running_.find(number);
+    if (found == running_.end()) continue;
+    const RunningPtr running = found->second;
+    const bool unsent = running->states[index] == EntryState::kClaimed ||
+                        running->states[index] == EntryState::kQueued;
+    if (unsent && !cache_.ClaimOpen(number, uid)) EntryDropped(running, index);
   }
+}
+
+void Executor::Forget(const Running& running) {
+  for (const cache::RoundEntry& entry : running.round.entries) {
+    const auto [first, last] = entries_.equal_range(entry.uid);
+    for (auto at = first; at != last;)
+      at = at->second.first == running.round.number ? entries_.erase(at) : std::next(at);
+  }
+  running_.erase(running.round.number);
 }
 
 bool Executor::Runs(const Running& running) const {

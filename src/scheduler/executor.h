@@ -36,8 +36,8 @@ struct ExecutorEvents {
   std::function<void(const cache::Round&, const cache::RoundEntry* entry, model::Reason,
                      const std::string& why)>
       refused;
-  // The server doesn't take the round's bindings now: they are sent again.
-  std::function<void(const cache::Round&, const std::string& why)> delayed;
+  // The server doesn't take the round's record, or bindings, now: they are sent again.
+  std::function<void(const cache::Round&, std::string_view what, const std::string& why)> delayed;
   std::function<void()> replan;     // claims or approvals were dropped: a cycle is worthwhile
   std::function<bool()> may_write;  // leading, and the lease's deadline is far enough
   std::function<int64_t()> epoch;   // of our leadership
@@ -62,7 +62,7 @@ class Executor {
   void GiveUp(const cache::GivenUp& places);
   // The group's life is `uid` now ("": it is gone): rounds of other lives end.
   void EndLives(const std::string& group, const std::string& uid);
-  void PodGone(const std::string& job, std::string_view uid);  // what wasn't sent of it ends
+  void PodChanged(const std::string& uid);  // gone, or another group's: what wasn't sent ends
   // Writes the record of the round's group anew with what is open now: entries whose claims ended
   // while their pods live must not come back at the next start.
   void Rewrite(const cache::Round& round);
@@ -75,7 +75,6 @@ class Executor {
   void Stop() { stopped_ = true; }  // sends nothing more; what is in flight settles
   size_t queued() const { return queue_.size(); }
   size_t in_flight() const { return in_flight_; }
-
  private:
   struct Running;
   using RunningPtr = std::shared_ptr<Running>;
@@ -84,6 +83,7 @@ class Executor {
   RunningPtr Begin(cache::Round round);
   std::vector<const cache::RoundEntry*> Open(const std::string& job, const std::string& uid) const;
   void WriteRecord(const RunningPtr& running);
+  void RecordDelayed(const std::string& job, const std::string& why);
   void RecordAnswered(const RunningPtr& running, const Status& status);
   void Acknowledged(const RunningPtr& running);
   void Start(const RunningPtr& running);
@@ -91,12 +91,11 @@ class Executor {
   void ArmTimeout(const RunningPtr& running);
   void Expire(const RunningPtr& running);
   bool Runs(const Running& running) const;
-
+  void Forget(const Running& running);  // it is settled, or dropped
   // --- executor_probe.cc ---
   static cache::BindRequest Request(const cache::RoundEntry& entry);
   bool Probe(const RunningPtr& running);
   void Probed(const RunningPtr& running, size_t index, const Result<cache::Written>& answer);
-
   // --- executor_bind.cc ---
   void Enqueue(const RunningPtr& running, size_t index);
   void EnqueueAll(const RunningPtr& running);
@@ -135,6 +134,7 @@ class Executor {
   const Options options_;
   ExecutorEvents events_;
   std::map<uint64_t, RunningPtr> running_;
+  std::multimap<std::string, std::pair<uint64_t, size_t>> entries_;  // of those, by UID
   std::multiset<Waiting> queue_;
   std::map<std::string, std::set<std::string>> refused_;  // job → UIDs of members, until bound
   Pace pace_;

@@ -97,16 +97,19 @@ void Executor::Send(const RunningPtr& running, size_t index) {
 // doesn't run, all that wasn't sent waits for its word.
 void Executor::Withdraw(const RunningPtr& running, size_t index) {
   if (!running_.contains(running->round.number)) return;
-  if (Runs(*running)) {
-    if (running->states[index] == EntryState::kQueued)
-      running->states[index] = EntryState::kClaimed;
-    cache_.Withdraw(running->round.number, running->round.entries[index].uid);
-    GoOn(running);
-  } else {
+  const bool runs = Runs(*running);
+  if (!runs) {
     Unqueue(running);
-    cache_.Withdraw(running->round.number);
     running->approved = running->checked = false;
+  } else if (running->states[index] == EntryState::kQueued) {
+    running->states[index] = EntryState::kClaimed;
   }
+  std::vector<std::string> uids;
+  for (size_t i = 0; i < running->states.size(); ++i)
+    if (running->states[i] == EntryState::kClaimed && (!runs || i == index))
+      uids.push_back(running->round.entries[i].uid);
+  cache_.Withdraw(running->round, uids);
+  if (runs) GoOn(running);
   ArmTimeout(running);
   events_.replan();
 }
@@ -147,7 +150,7 @@ void Executor::PushedBack(const RunningPtr& running, size_t index, Duration at_l
   running->states[index] = EntryState::kQueued;
   running->aside.push_back(index);
   running->paused_until = std::max(running->paused_until, now + at_least);
-  events_.delayed(running->round, why);
+  events_.delayed(running->round, "bindings", why);
   if (running->paused) return;
   running->paused = true;
   running->pause = std::clamp<Duration>(running->pause * 2, kFirstPause, kLongestPause);
@@ -217,7 +220,7 @@ void Executor::PodRead(const RunningPtr& running, size_t index, bool definite,
   if (pod->metadata.deleting() || !pod->spec.scheduling_gates.empty())
     return EntryDropped(running, index);
   if (!refusal.empty()) return Refused(running, index, refusal);
-  GiveBack(running, index);  // it was held until it couldn't land any more: this is the proof
+  EntryDropped(running, index);  // it was held until it couldn't land any more: this is the proof
 }
 
 void Executor::Refused(const RunningPtr& running, size_t index, const std::string& refusal) {
@@ -239,7 +242,7 @@ void Executor::Refused(const RunningPtr& running, size_t index, const std::strin
 void Executor::Settle(const RunningPtr& running, size_t index) {
   const RoundEntry& entry = running->round.entries[index];
   running->states[index] = EntryState::kBound;
-  running->round.started = true;
+  if (!std::exchange(running->round.started, true)) events_.replan();  // its extras may follow
   if (const auto refused = refused_.find(running->round.job); refused != refused_.end())
     refused->second.erase(entry.uid);
   cache_.NoteBound(entry.uid, entry.node_name, entry.quota_name);
@@ -255,8 +258,9 @@ void Executor::Settle(const RunningPtr& running, size_t index) {
 void Executor::GiveBack(const RunningPtr& running, size_t index) {
   const MonoTime until = running->open_until[index];
   MarkDirty(running);
-  if (loop_.Now() >= until) return EntryDropped(running, index);
+  if (until == MonoTime{}) return EntryDropped(running, index);
   running->states[index] = EntryState::kSent;
+  if (loop_.Now() >= until) return ReadPod(running, index, true, "");
   loop_.RunAt(until, alive_.Guard([this, running, index] { ReadPod(running, index, true, ""); }));
 }
 
@@ -300,7 +304,8 @@ void Executor::FinishIfSettled(const RunningPtr& running) {
     if (state != EntryState::kBound && state != EntryState::kVoid) return;
     bound += state == EntryState::kBound ? 1 : 0;
   }
-  if (running_.erase(running->round.number) == 0) return;
+  if (!running_.contains(running->round.number)) return;
+  Forget(*running);
   loop_.Cancel(running->timeout);
   spdlog::info("job {}: {} of {} members bound, round {}", running->round.job, bound,
                running->states.size(), running->round.number);

@@ -62,9 +62,12 @@ void Executor::Probed(const RunningPtr& running, size_t index,
               --reads_;
               if (!running_.contains(running->round.number)) return;
               const RoundEntry& wanted = running->round.entries[index];
-              // Otherwise the pod itself says no, and the watch tells what became of it.
-              if (pod && pod->metadata.uid == wanted.uid && pod->spec.node_name.empty() &&
-                  !pod->metadata.deleting() && pod->spec.scheduling_gates.empty())
+              // Or the pod itself says no, and the watch tells what became of it.
+              const bool itself =
+                  pod ? pod->metadata.uid != wanted.uid || !pod->spec.node_name.empty() ||
+                            pod->metadata.deleting() || !pod->spec.scheduling_gates.empty()
+                      : pod.error().code() == Code::kNotFound;
+              if (!itself)
                 events_.refused(running->round, &wanted, model::Reason::kBindRefused, why);
               End(running);
               events_.replan();

@@ -40,7 +40,7 @@ struct ExecutorTest : ::testing::Test {
                                     model::ReasonName(reason)));
       words.push_back(why);
     };
-    events.delayed = [this](const cache::Round&, const std::string&) { ++delays; };
+    events.delayed = [this](const cache::Round&, std::string_view, const std::string&) { ++delays; };
     events.replan = [this] { ++replans; };
     events.may_write = [this] { return leading; };
     events.epoch = [] { return int64_t{7}; };
@@ -95,6 +95,19 @@ struct ExecutorTest : ::testing::Test {
     cache::GivenUp places{round.number, {}, "no"};
     for (const cache::RoundEntry& entry : round.entries) places.uids.push_back(entry.uid);
     executor->GiveUp(places);
+  }
+  // train-0 waits to be sent again, train-1 runs, and what the first was approved by changes.
+  void JudgedAgainAfterAChange() {
+    FakeWriter::Answer(api.binds, Result<Written>(Written{}));
+    c.Edit<api::Node>("n0", [](api::Node& node) { node.metadata.labels["new"] = "label"; });
+    loop.Advance(1300ms);
+    EXPECT_TRUE(api.binds.empty()) << "by an old word";
+    c.Decide();
+    ASSERT_EQ(c.result().approved, (std::vector<uint64_t>{round.number}));
+    ASSERT_TRUE(c.cache().Approve(round.number, c.snapshot()));
+    executor->Approve(round.number);
+    ASSERT_EQ(api.binds.size(), 1u);
+    EXPECT_EQ(api.binds[0].asked.name, "train-0");
   }
   void Audited() { EXPECT_EQ(c.cache().Audit(), ""); }
 };
@@ -271,7 +284,50 @@ TEST_F(ExecutorTest, AnUnknownAttemptOnANodeThatWentBadIsHeldToo) {
   Audited();
 }
 
+TEST_F(ExecutorTest, AnOldAttemptIsReadOnceMoreBeforeItsClaimEnds) {
+  BeginBinding();
+  FakeWriter::Refuse(api.binds, Code::kUnknownOutcome);
+  Read(0);
+  Busy();
+  leading = false;
+  loop.Advance(10s);
+  GiveUpAll();
+  EXPECT_TRUE(Claimed(0)) << "it was unbound at the last look, and could land after that";
+  Read(0, [](api::Pod& pod) { pod.spec.node_name = "n0"; });
+  EXPECT_TRUE(Bound(0));
+}
+
 // --- what changed since the approval ---
+
+TEST_F(ExecutorTest, APushedBackMemberIsJudgedAgainLikeAnyOther) {
+  BeginBinding();
+  Busy();
+  JudgedAgainAfterAChange();
+}
+
+TEST_F(ExecutorTest, AMemberWhoseAnswerWasLostIsJudgedAgainLikeAnyOther) {
+  BeginBinding();
+  FakeWriter::Refuse(api.binds, Code::kUnknownOutcome);
+  Read(0);
+  JudgedAgainAfterAChange();
+}
+
+TEST_F(ExecutorTest, AMemberOfAnotherGroupNowIsFreeAtOnce) {
+  Begin();
+  c.Put(testing::MakeGroup("other", 1, {}));
+  c.Edit<api::Pod>("default/train-0", [](api::Pod& pod) {
+    pod.metadata.annotations["scheduling.infini-ai.com/group-name"] = "other";
+  });
+  executor->PodChanged(round.entries[0].uid);
+  EXPECT_FALSE(Claimed(0));
+  Acknowledge();
+  EXPECT_TRUE(api.binds.empty()) << "the rest is no gang";
+  c.Decide();
+  ASSERT_EQ(c.result().given_up.size(), 1u);
+  executor->GiveUp(c.result().given_up[0]);
+  EXPECT_FALSE(Claimed(1));
+  Audited();
+}
 
 TEST_F(ExecutorTest, NothingIsBegunWhenOneMemberCantFollow) {
   Begin();
@@ -388,7 +444,7 @@ TEST_F(ExecutorTest, MembersThatAreGoneBeforeTheyAreSentEndAtOnce) {
   ASSERT_TRUE(pictures);
   for (const auto& entry : round.entries) {
     c.Remove<api::Pod>("default/" + entry.name);
-    executor->PodGone("default/train", entry.uid);
+    executor->PodChanged(entry.uid);
   }
   EXPECT_TRUE(executor->Idle());
   pictures({});

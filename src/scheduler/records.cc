@@ -5,6 +5,7 @@
 
 #include "api/version.h"
 #include "base/check.h"
+#include "scheduler/words.h"
 
 namespace sky::scheduler {
 
@@ -75,6 +76,7 @@ void Records::Send(const std::string& key) {
   group.sent = Take(group.waiting, [&](const Request& one) { return one.uid == uid; });
   group.busy = true;
   group.conflicts = 0;
+  group.unknown.reset();
   group.wait = Duration::zero();
   Put(key);
 }
@@ -115,7 +117,12 @@ void Records::Put(const std::string& key) {
   const std::string uid = group.sent.front().uid;
   // A life that is over writes nothing: it would take the next one's record away.
   if (cache_.GroupUid(key) != uid) return Finish(key, Fail(Code::kNotFound, "the group is gone"));
-  const auto known = group.known || group.certain ? group.known : cache_.FindPlacement(key);
+  auto known = group.known || group.certain ? group.known : cache_.FindPlacement(key);
+  // Another hand may have written since: what the watch has seen of it counts.
+  if (const auto seen = cache_.FindPlacement(key);
+      known && seen && seen->metadata.uid == known->metadata.uid &&
+      NewerThan(seen->metadata.resource_version, known->metadata.resource_version))
+    known = seen;
   if (known && known->spec.pod_group_uid != uid) return Remove(key, known->metadata.uid);
   api::Placement placement = Compose(key, group);
   if (!known && placement.spec.entries.empty()) return Finish(key, {});
@@ -144,7 +151,7 @@ void Records::Remove(const std::string& key, const std::string& uid) {
       group.namespace_, group.name, uid, Tracked([this, key](const Result<cache::Written>& gone) {
         const bool busy = !gone && (gone.error().code() == Code::kTooManyRequests ||
                                     gone.error().code() == Code::kUnavailable);
-        if (busy) return Later(key, gone.error().retry_after(), &Records::Put);
+        if (busy) return Later(key, gone.error(), &Records::Put);
         Read(key);
       }));
 }
@@ -157,15 +164,18 @@ void Records::Answered(const std::string& key, Result<api::Placement> answer) {
     return Finish(key, {});
   }
   const Error& error = answer.error();
+  group.unknown.reset();
   switch (error.code()) {
     case Code::kTooManyRequests:
     case Code::kUnavailable:
     case Code::kCancelled:
-      return Later(key, error.retry_after(), &Records::Put);
+      return Later(key, error, &Records::Put);
+    case Code::kUnknownOutcome:
+      group.unknown = error;
+      return Read(key);
     case Code::kAlreadyExists:
     case Code::kConflict:
     case Code::kNotFound:
-    case Code::kUnknownOutcome:
       return Read(key);
     default:
       return Finish(key, std::unexpected(error));
@@ -175,7 +185,8 @@ void Records::Answered(const std::string& key, Result<api::Placement> answer) {
 void Records::Read(const std::string& key) {
   Group& group = groups_.at(key);
   if (++group.conflicts > kMostConflicts)
-    return Finish(key, Fail(Code::kConflict, "others write it all the time"));
+    return Finish(key, group.unknown ? std::unexpected(*group.unknown)
+                                     : Fail(Code::kConflict, "others write it all the time"));
   writer_.GetPlacement(
       group.namespace_, group.name,
       Tracked([this, key](Result<api::Placement> there) { ReadAnswered(key, std::move(there)); }));
@@ -186,20 +197,24 @@ void Records::ReadAnswered(const std::string& key, Result<api::Placement> there)
   Group& group = groups_.at(key);
   if (!there && there.error().code() != Code::kNotFound) {
     --group.conflicts;  // nothing was learnt
-    return Later(key, there.error().retry_after(), &Records::Read);
+    return Later(key, there.error(), &Records::Read);
   }
   group.certain = true;
   group.known = there ? std::make_shared<const api::Placement>(std::move(*there)) : nullptr;
   if (group.known && SameWrite(group.known->spec, group.wanted.spec)) return Finish(key, {});
+  // An answer may be lost once; a server that fails each time is asked ever more seldom.
+  if (group.unknown && group.conflicts > 1) return Later(key, *group.unknown, &Records::Put);
   Put(key);
 }
 
-void Records::Later(const std::string& key, Duration at_least, Step step) {
-  Duration& wait = groups_.at(key).wait;
+void Records::Later(const std::string& key, const Error& error, Step step) {
+  Group& group = groups_.at(key);
+  if (Decides(group.sent)) hooks_.delayed(key, Words(error));
+  Duration& wait = group.wait;
   wait = wait == Duration::zero() ? kFirstWait : std::min(wait * 2, kMostWait);
   const Duration stretched(
       static_cast<int64_t>(static_cast<double>(wait.count()) * (1 + jitter_.Unit() / 4)));
-  loop_.RunAfter(std::max(stretched, at_least),
+  loop_.RunAfter(std::max<Duration>(stretched, error.retry_after()),
                  alive_.Guard([this, key, step] { (this->*step)(key); }));
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Records {
     std::function<std::vector<const cache::RoundEntry*>(const std::string& key,
                                                         const std::string& uid)>
         open;
+    // The server doesn't take the record of a decision now: it is written again later.
+    std::function<void(const std::string& key, const std::string& why)> delayed;
   };
   // kCancelled: we don't lead any more, nothing was refused. kNotFound: the group is gone.
   using Done = std::function<void(Status)>;
@@ -66,6 +69,7 @@ class Records {
     bool certain = false, busy = false;
     api::Placement wanted;
     int conflicts = 0;
+    std::optional<Error> unknown;  // the last answer, when nobody could say what it means
     Duration wait{};
   };
   using Step = void (Records::*)(const std::string& key);
@@ -77,7 +81,7 @@ class Records {
   void Read(const std::string& key);
   void Answered(const std::string& key, Result<api::Placement> answer);
   void ReadAnswered(const std::string& key, Result<api::Placement> there);
-  void Later(const std::string& key, Duration at_least, Step step);
+  void Later(const std::string& key, const Error& error, Step step);
   void Finish(const std::string& key, const Status& status);
   template <class Fn>
   auto Tracked(Fn fn);

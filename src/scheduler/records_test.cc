@@ -20,7 +20,7 @@ struct RecordsTest : ::testing::Test {
   FakeWriter api;
   bool leading = true;
   std::vector<cache::RoundEntry> open;
-  std::vector<std::string> answers;
+  std::vector<std::string> answers, delays;
   cache::Round round;
   Records records{loop,
                   c.cache(),
@@ -30,7 +30,8 @@ struct RecordsTest : ::testing::Test {
                      std::vector<const cache::RoundEntry*> all;
                      for (const cache::RoundEntry& entry : open) all.push_back(&entry);
                      return all;
-                   }}};
+                   },
+                   [this](const std::string&, const std::string& why) { delays.push_back(why); }}};
 
   RecordsTest() {
     c.Job("train", 3, "gpu=1");
@@ -141,6 +142,50 @@ TEST_F(RecordsTest, ALostAnswerIsReadBackHoweverLongThatTakes) {
   EXPECT_EQ(Answers(), "") << "nothing was refused";
   FakeWriter::Answer(api.placement_reads, Result<api::Placement>(stored));
   EXPECT_EQ(Answers(), "a ok");
+}
+
+TEST_F(RecordsTest, AServerThatFailsEachTimeIsAskedEverMoreSeldomAndItsWordsAreTold) {
+  Write("a");
+  int attempts = 0;
+  for (const MonoTime began = loop.Now(); answers.empty();) {
+    ASSERT_EQ(api.creates.size(), 1u);
+    ++attempts;
+    FakeWriter::Refuse(api.creates, Code::kUnknownOutcome);
+    if (api.placement_reads.empty()) break;
+    FakeWriter::Refuse(api.placement_reads, Code::kNotFound);
+    while (api.creates.empty() && answers.empty()) loop.Advance(100ms);
+    ASSERT_LT(loop.Now() - began, 10min);
+  }
+  EXPECT_EQ(attempts, 9);
+  EXPECT_EQ(delays.size(), 7u) << "one lost answer alone is no news";
+  EXPECT_EQ(delays.front(), "no");
+  EXPECT_EQ(Answers(), "a UnknownOutcome") << "what the server said, not who else may have written";
+}
+
+TEST_F(RecordsTest, AServerThatPushesBackIsToldOf) {
+  Write("a");
+  FakeWriter::Refuse(api.creates, Code::kTooManyRequests);
+  EXPECT_EQ(delays, (std::vector<std::string>{"no"}));
+  loop.Advance(2s);
+  Stored("10");
+  open.clear();
+  Write("void", false);
+  FakeWriter::Refuse(api.updates, Code::kTooManyRequests);
+  EXPECT_EQ(delays.size(), 1u) << "nobody waits for what is taken out";
+}
+
+TEST_F(RecordsTest, WhatAnotherHandWroteSinceIsSetRight) {
+  Write("a");
+  api::Placement theirs = Stored("10");
+  theirs.spec.nodes = {"elsewhere"};
+  theirs.metadata.resource_version = "11";
+  using Delta = api::Delta<api::Placement>;
+  c.cache().Apply(
+      Delta{Delta::Type::kUpdate, std::make_shared<const api::Placement>(theirs), nullptr});
+  Write("right", false);
+  ASSERT_EQ(api.updates.size(), 1u);
+  EXPECT_EQ(api.updates[0].asked.metadata.resource_version, "11");
+  EXPECT_EQ(api.updates[0].asked.spec.nodes, (std::vector<std::string>{"n0"}));
 }
 
 TEST_F(RecordsTest, OthersWhoWriteAllTheTimeEndTheRoundAtLast) {

@@ -67,9 +67,9 @@ void Scheduler::AskForPods(const api::Placement& placement,
     writer_.GetPod(
         ns, entry.task, alive_.Guard([this, key, uid = entry.pod_uid](const Result<api::Pod>& pod) {
           const bool there = pod && pod->metadata.uid == uid && !pod->terminal();
-          const bool known = pod || (pod.error().code() != Code::kUnknownOutcome &&
-                                     pod.error().code() != Code::kUnavailable &&
-                                     pod.error().code() != Code::kTooManyRequests);
+          // What can't be decoded is left out everywhere, and can't be placed.
+          const bool known =
+              pod || pod.error().code() == Code::kNotFound || pod.error().code() == Code::kInvalid;
           Asking& asking = asking_[key];
           if (known && !there)
             gone_.insert(uid);
@@ -98,9 +98,14 @@ void Scheduler::DeleteDead(const api::Placement& placement) {
       placement.metadata.namespace_, placement.metadata.name, placement.metadata.uid,
       alive_.Guard([this, key](Result<cache::Written> answer) {
         deleting_.erase(key);
-        if (!answer && answer.error().code() != Code::kNotFound)
-          spdlog::warn("Placement {} of a group that is gone can't be deleted: {}", key,
-                       answer.error().message());
+        if (answer || answer.error().code() == Code::kNotFound) return;
+        spdlog::warn("Placement {} of a group that is gone can't be deleted now: {}", key,
+                     answer.error().message());
+        loop_.RunAfter(std::max<Duration>(answer.error().retry_after(), kDeleteAgain),
+                       alive_.Guard([this, key] {
+                         if (!Active()) return;
+                         if (const auto there = cache_.FindPlacement(key)) DeleteDead(*there);
+                       }));
       }));
 }
 
@@ -124,10 +129,7 @@ void Scheduler::AfterDelta(const api::Delta<api::Pod>& delta, Effect) {
   const auto group = [&] {
     return meta.namespace_ + "/" + std::string(meta.Annotation(api::key::kGroupName));
   };
-  if (delta.type == Type::kDelete) {
-    executor_.PodGone(group(), meta.uid);
-    executor_.PodGone("pod:" + meta.Key(), meta.uid);
-  }
+  executor_.PodChanged(meta.uid);
   if (backoffs_.empty()) return;
   if (delta.type == Type::kDelete) backoffs_.Forget("pod:" + meta.Key());
   if (delta.type == Type::kAdd) backoffs_.Forget(group());

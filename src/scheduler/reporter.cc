@@ -202,9 +202,9 @@ void Reporter::Refused(const cache::Round& round, const cache::RoundEntry* entry
        std::string(model::ReasonName(reason)), "Binding", why);
 }
 
-void Reporter::Delayed(const cache::Round& round, const std::string& why) {
+void Reporter::Delayed(const cache::Round& round, std::string_view what, const std::string& why) {
   const std::string message = fmt::format(
-      "Backoff: the API server doesn't take its bindings now: {}; they are sent again", why);
+      "Backoff: the API server doesn't take its {} now: {}; it is asked again", what, why);
   if (const auto standing = cache_.StandingOf(round.job))
     return Say(round.job,
                {true, standing->namespace_, standing->name, standing->uid, standing->conditions},

@@ -36,8 +36,8 @@ class Reporter {
   // A round failed; one member of it, unless `entry` is null.
   void Refused(const cache::Round& round, const cache::RoundEntry* entry, model::Reason reason,
                const std::string& why);
-  // The server doesn't take its bindings now: they are sent again.
-  void Delayed(const cache::Round& round, const std::string& why);
+  // The server doesn't take its "record" or "bindings" now: it is asked again.
+  void Delayed(const cache::Round& round, std::string_view what, const std::string& why);
   // Why a job waits now, as people read it; "" when it doesn't.
   std::string WhyWaits(const std::string& job) const;
   bool Idle() const { return in_flight_ == 0; }

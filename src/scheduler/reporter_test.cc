@@ -236,7 +236,7 @@ TEST_F(ReporterTest, AServerThatTakesNoBindingsIsNamedUntilItDoes) {
   c.Job("train", 1, "gpu=1 hca=1");
   const auto rounds = c.Decide();
   reporter.Cycle(c.snapshot(), c.result());
-  reporter.Delayed(rounds[0], "429 Too Many Requests");
+  reporter.Delayed(rounds[0], "bindings", "429 Too Many Requests");
   Pass(700ms);
   EXPECT_TRUE(api.conditions.empty()) << "only what stands is said";
   Pass(500ms);

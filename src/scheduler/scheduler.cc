@@ -47,9 +47,8 @@ ExecutorEvents Scheduler::MakeEvents() {
     reporter_.Refused(round, entry, reason, why);
     backoffs_.Failed(round, reason, why);
   };
-  events.delayed = [this](const cache::Round& round, const std::string& why) {
-    reporter_.Delayed(round, why);
-  };
+  events.delayed = [this](const cache::Round& round, std::string_view what,
+                          const std::string& why) { reporter_.Delayed(round, what, why); };
   events.replan = [this] { Noticed(Effect::kRelevant); };
   events.may_write = [this] { return MayWrite(); };
   events.epoch = [this] { return leadership_.epoch(); };
@@ -69,7 +68,19 @@ bool Scheduler::Idle() const {
 
 void Scheduler::OnSynced() {
   synced_ = true;
+  KeepUp();
   Begin();
+}
+
+// What changes is listed for the next snapshot. Who doesn't lead runs no cycles and takes one all
+// the same: its memory doesn't grow, and its first cycle begins at once.
+void Scheduler::KeepUp() {
+  constexpr Duration kEvery = std::chrono::seconds(10);
+  loop_.RunAfter(kEvery, alive_.Guard([this] {
+    if (stopped_) return;
+    if (!leading_ && !running_) cache_.UpdateSnapshot(snapshot_);
+    KeepUp();
+  }));
 }
 
 void Scheduler::OnLeadership(bool leading) {

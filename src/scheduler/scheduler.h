@@ -82,6 +82,7 @@ class Scheduler {
   void RunCycle();
   framework::CycleResult Work(uint64_t cycle, Instant now);
   void FinishCycle(const framework::CycleResult& result, Duration took);
+  void KeepUp();
   void ReadStaleGroups();
   void AdoptAll();
   void AdoptOne(const api::Placement& placement);
@@ -107,6 +108,7 @@ class Scheduler {
   Reporter reporter_;
   SchedulerStats stats_;
   std::set<std::string> deleting_;  // Placements on their way out
+  static constexpr Duration kDeleteAgain = std::chrono::seconds(10);
   struct Asking {
     size_t open = 0;     // answers to come
     bool again = false;  // not every pod is known to be gone

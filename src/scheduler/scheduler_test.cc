@@ -154,5 +154,21 @@ TEST_F(SchedulerTest, NothingRunsBeforeItLeadsOrAfterItHasStopped) {
   EXPECT_EQ(cycles.size(), 1u);
 }
 
+// Rows of what is gone are used again only after a snapshot without them.
+TEST_F(SchedulerTest, WhoDoesntLeadKeepsNothingOfThePast) {
+  scheduler->OnLeadership(false);
+  for (int i = 0; i < 600; ++i) {
+    api::Pod pod = testing::MakeWorker("", fmt::format("p{}", i), *testing::ReadWords("gpu=1"));
+    pod.metadata.uid = "uid-" + pod.metadata.name;
+    const auto object = std::make_shared<const api::Pod>(std::move(pod));
+    using Delta = api::Delta<api::Pod>;
+    scheduler->OnDelta(Delta{Delta::Type::kAdd, object, nullptr});
+    scheduler->OnDelta(Delta{Delta::Type::kDelete, object, nullptr});
+    loop.Advance(200ms);
+  }
+  EXPECT_EQ(cycles, Times{});
+  EXPECT_LT(scheduler->cache().Copy().tasks().size(), 120u);
+}
+
 }  // namespace
 }  // namespace sky::scheduler
