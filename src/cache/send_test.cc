@@ -78,6 +78,11 @@ TEST_F(Sending, AMachineThatTookTheNameIsMeasuredAnew) {
     c.cache().UpdateSnapshot(c.snapshot());
     ASSERT_TRUE(c.cache().Approve(round.number, c.snapshot()));
   }
+  EXPECT_FALSE(May(0)) << "nobody has judged it anew";
+  for (const Round& round : rounds) {
+    c.cache().Withdraw(round, {round.entries[0].uid});
+    ASSERT_TRUE(c.cache().Approve(round.number, c.snapshot()));
+  }
   EXPECT_TRUE(May(0));
   MarkSent(0);
   EXPECT_FALSE(May(1));

@@ -2,6 +2,7 @@
 #include "lab/process_transport.h"
 
 #include <charconv>
+#include <utility>
 
 #include "base/check.h"
 
@@ -60,7 +61,7 @@ class ProcessTransport::Piece final : public server::Stream {
  public:
   Piece(ProcessTransport& owner, kube::StreamId id) : owner_(owner), id_(id) {}
   bool Write(std::string piece) override {
-    if (closed_) return false;
+    if (closed_ || owner_.dead_) return false;
     owner_.loop_.Post(owner_.alive_.Guard([&owner = owner_, id = id_, piece = std::move(piece)] {
       const auto found = owner.streams_.find(id);
       if (found == owner.streams_.end()) return;
@@ -86,7 +87,7 @@ class ProcessTransport::Piece final : public server::Stream {
 
  private:
   void Finish(Result<kube::Response> end) {
-    if (closed_) return;
+    if (closed_ || owner_.dead_) return;
     closed_ = true;
     owner_.loop_.Post(
         owner_.alive_.Guard([&owner = owner_, id = id_, end = std::move(end)]() mutable {
@@ -116,6 +117,7 @@ class ProcessTransport::Answer final : public server::Responder {
 
  private:
   void Finish(Result<kube::Response> answer) {
+    if (owner_.dead_) return;
     owner_.loop_.Post(owner_.alive_.Guard(
         [&owner = owner_, exchange = exchange_, id = id_, answer = std::move(answer)]() mutable {
           if (id != 0) return owner.End(id, std::move(answer));
@@ -129,13 +131,17 @@ class ProcessTransport::Answer final : public server::Responder {
   const kube::StreamId id_;
 };
 
-ProcessTransport::~ProcessTransport() {
+ProcessTransport::~ProcessTransport() { Die(); }
+
+void ProcessTransport::Die() {
+  dead_ = true;
   alive_.Cut();
-  for (const auto& [id, exchange] : streams_)
+  for (const auto& [id, exchange] : std::exchange(streams_, {}))
     if (exchange->stream) exchange->stream->Closed();
 }
 
 void ProcessTransport::Send(kube::Request request, kube::Done<kube::Response> done) {
+  if (dead_) return;
   auto exchange = std::make_shared<Exchange>();
   exchange->done = std::move(done);
   if (request.timeout <= Duration::zero())

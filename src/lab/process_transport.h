@@ -21,6 +21,9 @@ class ProcessTransport final : public kube::Transport {
   void Send(kube::Request request, kube::Done<kube::Response> done) override;
   kube::StreamId Open(kube::Request request, kube::StreamCallbacks callbacks) override;
   void Close(kube::StreamId id) override;
+  // The process is gone: nothing is sent, and no answer arrives. It must outlive what the server,
+  // or a call that waits to be repeated, still holds of it.
+  void Die();
   // Every open stream breaks off, as when the server goes away.
   void CutStreams();
 
@@ -35,6 +38,7 @@ class ProcessTransport final : public kube::Transport {
   kube::Lifeline alive_;
   std::map<kube::StreamId, std::shared_ptr<Exchange>> streams_;
   kube::StreamId next_ = 1;
+  bool dead_ = false;
 };
 
 }  // namespace sky::lab

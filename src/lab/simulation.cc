@@ -66,7 +66,8 @@ void Simulation::KillScheduler() {
   process_->scheduler.reset();
   process_->writer.reset();
   process_->client.reset();
-  process_->transport.reset();
+  process_->transport->Die();
+  dead_.push_back(std::move(process_->transport));
   process_.reset();
 }
 

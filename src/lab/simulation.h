@@ -88,6 +88,7 @@ class Simulation {
 
   SimulationOptions options_;
   ManualClock clock_;
+  std::vector<std::unique_ptr<ProcessTransport>> dead_;  // of killed schedulers: see Die
   kube::ManualLoop loop_;
   std::unique_ptr<ApiServer> api_;
   std::unique_ptr<Front> front_;

@@ -75,6 +75,7 @@ class Executor {
   void Stop() { stopped_ = true; }  // sends nothing more; what is in flight settles
   size_t queued() const { return queue_.size(); }
   size_t in_flight() const { return in_flight_; }
+
  private:
   struct Running;
   using RunningPtr = std::shared_ptr<Running>;

@@ -40,7 +40,9 @@ struct ExecutorTest : ::testing::Test {
                                     model::ReasonName(reason)));
       words.push_back(why);
     };
-    events.delayed = [this](const cache::Round&, std::string_view, const std::string&) { ++delays; };
+    events.delayed = [this](const cache::Round&, std::string_view, const std::string&) {
+      ++delays;
+    };
     events.replan = [this] { ++replans; };
     events.may_write = [this] { return leading; };
     events.epoch = [] { return int64_t{7}; };
