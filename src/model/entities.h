@@ -54,11 +54,10 @@ struct Job {
   std::vector<TaskId> ranked;  // neither terminal nor leaving, by role order, rank, natural name
   int32_t priority = 0;
   bool priority_class_missing = false;
-  int32_t needed = 1;  // max(minMember, Σ role minima)
-  int32_t ready = 0;   // bound and live, or claimed, or succeeded
-  int32_t bound = 0;   // of those, without the claimed ones
-  // Enough are bound, in each role too; the same with those that have a claim.
-  bool whole = false, complete = false;
+  int32_t needed = 1;                    // max(minMember, Σ role minima)
+  int32_t ready = 0;                     // bound and live, or claimed, or succeeded
+  int32_t bound = 0;                     // of those, without the claimed ones
+  bool whole = false, complete = false;  // enough bound ones, of each role; with claimed ones too
   int32_t placeable = 0;
   int32_t waiting = 0;  // members without a place that aren't leaving, gated ones too
   bool needs_rdma = false,

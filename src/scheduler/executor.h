@@ -69,8 +69,7 @@ class Executor {
   Records& records() { return records_; }
   void Resume() { Pump(); }  // the lease was renewed, or we lead again
 
-  // Leadership is lost: what was not sent is forgotten; whoever leads next reads it from the API.
-  void Abandon();
+  void Abandon();  // we don't lead: what wasn't sent is forgotten, whoever leads next reads the API
   bool Idle() const;                // nothing is in flight or waiting: what SIGTERM waits for
   void Stop() { stopped_ = true; }  // sends nothing more; what is in flight settles
   size_t queued() const { return queue_.size(); }
