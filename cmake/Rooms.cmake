@@ -43,6 +43,7 @@ add_custom_target(doors COMMAND ${PROJECT_SOURCE_DIR}/tools/tidy --only doors
 
 # The rooms whose tests say their clusters in the words of testing/.
 set(SKY_TESTED_WITH_WORDS model cache framework plugins actions diagnose scheduler testing lab cli)
+set(SKY_TESTED_IN_HALVES framework cache lab)
 
 function(sky_library room)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cc)
@@ -79,9 +80,22 @@ function(sky_room_test room)
   endif()
   target_compile_definitions(${room}_test PRIVATE SKY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              SKY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
-  set_tests_properties(${room} PROPERTIES TIMEOUT 1800
-                       ENVIRONMENT "RC_PARAMS=seed=20261129;ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1")
+  # The large ones first and in halves, so that two cores have work to the end.
+  set(shards 1)
+  if(room IN_LIST SKY_TESTED_IN_HALVES)
+    set(shards 2)
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    set(name ${room})
+    if(shards GREATER 1)
+      set(name ${room}_${shard})
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name} COMMAND ${room}_test --gtest_brief=1)
+    # Laws try 60 cases each: the seed is fixed, so that more tell little.
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 COST ${shards} ENVIRONMENT
+      "RC_PARAMS=seed=20261129 max_success=60;ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:malloc_context_size=12;GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # Compiles the texts that match `pattern` into a room; `accessor`, declared in `header`, returns them.

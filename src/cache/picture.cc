@@ -12,6 +12,20 @@ namespace sky::cache {
 using model::QuotaId;
 using model::TaskId;
 
+void ArrangeTasks(api::QuotaStatus& status) {
+  std::sort(status.tasks.begin(), status.tasks.end(),
+            [](const api::QuotaTask& a, const api::QuotaTask& b) {
+              if (a.namespace_ != b.namespace_) return a.namespace_ < b.namespace_;
+              if (a.name != b.name) return NaturalLess{}(a.name, b.name);
+              return a.uid < b.uid;
+            });
+  // `allocated` counts the others too.
+  if (status.tasks.size() > kMostShownTasks) status.tasks.resize(kMostShownTasks);
+  for (api::QuotaTask& row : status.tasks)
+    if (row.request.size() > kMostShownResources)
+      row.request.erase(row.request.begin() + kMostShownResources, row.request.end());
+}
+
 Picture Cache::Paint(QuotaId id) const {
   const model::Quota& quota = cluster_.quotas()[id];
   Picture picture;
@@ -41,17 +55,8 @@ Picture Cache::Paint(QuotaId id) const {
     model::Resources request = task.facts->request;
     request.Set(model::ResourceNames::kPods, 0);
     row.request = model::ToList(request, names_->resources);
-    if (row.request.size() > kMostShownResources)
-      row.request.erase(row.request.begin() + kMostShownResources, row.request.end());
   }
-  std::sort(picture.status.tasks.begin(), picture.status.tasks.end(),
-            [](const api::QuotaTask& a, const api::QuotaTask& b) {
-              if (a.namespace_ != b.namespace_) return a.namespace_ < b.namespace_;
-              if (a.name != b.name) return NaturalLess{}(a.name, b.name);
-              return a.uid < b.uid;
-            });
-  // `allocated` counts the others too.
-  if (picture.status.tasks.size() > kMostShownTasks) picture.status.tasks.resize(kMostShownTasks);
+  ArrangeTasks(picture.status);
   for (const TaskId task_id : quota.tasks)
     picture.heals =
         picture.heals || (cluster_.tasks()[task_id].bound() && !picture.observed_node.empty() &&

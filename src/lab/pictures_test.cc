@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of quotas that people bound by hand, as the API server's own schema judges them: none is
-// refused for what is in it, and what is refused all the same isn't repeated for ever.
+// Pictures of quotas as the API server judges them: none is refused for what is in it, and what is
+// refused all the same isn't repeated for ever.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "cache/picture.h"
+#include "lab/document.h"
 #include "lab/simulation.h"
 #include "lab/test_cluster.h"
 #include "scheduler/known.h"
@@ -45,38 +48,14 @@ class Pictures : public ::testing::Test {
   std::unique_ptr<Simulation> simulation;
 };
 
-TEST_F(Pictures, OfMoreTasksThanFitShowTheFirstOnesAndCountThemAll) {
-  constexpr size_t kPods = cache::kMostShownTasks + 4;
-  for (size_t i = 0; i < kPods; ++i) Apply(HandBound(fmt::format("p-{}", i)));
-  simulation->StartScheduler();
-  simulation->Advance(2s);
-  const api::QuotaStatus status = Shown();
-  ASSERT_EQ(status.tasks.size(), cache::kMostShownTasks);
-  EXPECT_EQ(status.tasks.front().name, "p-0");
-  EXPECT_EQ(status.tasks.back().name, fmt::format("p-{}", cache::kMostShownTasks - 1));
-  EXPECT_EQ(status.allocated.at("nvidia.com/gpu").ToString(), fmt::format("{}", kPods));
-  EXPECT_EQ(status.node_name, "n0");
-  const size_t writes = Writes();
-  simulation->Advance(5min);
-  EXPECT_EQ(Writes(), writes) << "and then it is calm";
-  EXPECT_EQ(simulation->events, Texts{});
-}
-
-TEST_F(Pictures, OfATaskWithMoreResourcesThanFitShowTheFirstOnes) {
-  std::string many;
-  for (int i = 10; i < 90; ++i) many += fmt::format("example.com/r{}=1 ", i);
-  Apply(HandBound("p", many));
-  simulation->StartScheduler();
-  simulation->Advance(2s);
-  const api::QuotaStatus status = Shown();
-  ASSERT_EQ(status.tasks.size(), 1u);
-  ASSERT_EQ(status.tasks[0].request.size(), cache::kMostShownResources);
-  EXPECT_EQ(status.tasks[0].request.begin()->first, "example.com/r10");
-  EXPECT_EQ(status.allocated.at("nvidia.com/gpu").ToString(), "1");
-  const size_t writes = Writes();
-  simulation->Advance(5min);
-  EXPECT_EQ(Writes(), writes);
-  EXPECT_EQ(simulation->events, Texts{});
+TEST(PictureBounds, AreThoseOfTheSchema) {
+  const auto text = ReadFile(SKY_SOURCE_DIR "/deploy/crds/quotas.yaml");
+  const auto crd = ParseYaml(text.value());
+  ASSERT_TRUE(crd.has_value() && crd->size() == 1);
+  const Json& tasks = crd->front()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+                                  ["status"]["properties"]["tasks"];
+  EXPECT_EQ(tasks["maxItems"], cache::kMostShownTasks);
+  EXPECT_EQ(tasks["items"]["properties"]["request"]["maxProperties"], cache::kMostShownResources);
 }
 
 TEST_F(Pictures, ThatAreRefusedAllTheSameAreTriedEverMoreSeldomAndToldOnce) {
