@@ -368,8 +368,8 @@ TEST_F(LabUp, ASchedulerWhoseFlagsCantWorkEndsAtTheStart) {
                                                {"--http", "127.0.0.1:65536", "not host:port"},
                                                {"--http-port-file", folder_, "can't be written"},
                                                {"--log-level", "loud", "unknown log level"}}) {
-    Program scheduler(
-        {SKY_BIN_DIR "/sky-scheduler", "--kubeconfig", Path("kubeconfig"), flag, value});
+    Program scheduler({std::string(SKY_BIN_DIR) + "/sky-scheduler", "--kubeconfig",
+                       Path("kubeconfig"), flag, value});
     EXPECT_EQ(scheduler.Wait(), 2) << flag;
     EXPECT_NE(scheduler.said().find(words), std::string::npos) << scheduler.said();
   }
