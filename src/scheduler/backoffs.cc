@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/natural.h"
+#include "scheduler/waits.h"
 
 namespace sky::scheduler {
 
@@ -19,15 +20,14 @@ void Backoffs::Failed(const cache::Round& round, model::Reason reason, const std
   }
   job.waits = true;
   job.why = why;
-  job.wait = job.wait == Duration::zero() ? kFirst : std::min(job.wait * 2, kMost);
+  job.wait = NextWait(job.wait);
   job.failure = ++failures_;
   if (!cache_.SetBackoff(round.job, reason, why)) {
     jobs_.erase(round.job);
     return;
   }
-  const double stretched = static_cast<double>(job.wait.count()) * (1 + jitter_.Unit() / 4);
   loop_.RunAfter(
-      Duration(static_cast<int64_t>(stretched)),
+      Stretched(job.wait, jitter_),
       alive_.Guard([this, key = round.job, failure = job.failure] { Over(key, failure); }));
 }
 

@@ -40,8 +40,6 @@ class Backoffs {
   };
   void Over(const std::string& job, uint64_t failure);
 
-  static constexpr Duration kFirst = std::chrono::seconds(1), kMost = std::chrono::seconds(60);
-
   kube::Loop& loop_;
   cache::Cache& cache_;
   std::function<void()> replan_;

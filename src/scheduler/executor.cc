@@ -41,7 +41,7 @@ Executor::RunningPtr Executor::Begin(Round round) {
   const size_t size = running->round.entries.size();
   running->states.assign(size, EntryState::kClaimed);
   running->open_until.assign(size, MonoTime{});
-  running->reads.assign(size, 0);
+  running->read_waits.assign(size, Duration::zero());
   running_[running->round.number] = running;
   for (size_t i = 0; i < size; ++i)
     entries_.emplace(running->round.entries[i].uid, std::pair(running->round.number, i));

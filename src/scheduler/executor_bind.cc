@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "scheduler/executor_running.h"
+#include "scheduler/waits.h"
 #include "scheduler/words.h"
 
 namespace sky::scheduler {
@@ -153,10 +154,8 @@ void Executor::PushedBack(const RunningPtr& running, size_t index, Duration at_l
   events_.delayed(running->round, "bindings", why);
   if (running->paused) return;
   running->paused = true;
-  running->pause = std::clamp<Duration>(running->pause * 2, kFirstPause, kLongestPause);
-  const double stretched = static_cast<double>(running->pause.count()) * (1 + jitter_.Unit() / 4);
-  running->paused_until =
-      std::max(running->paused_until, now + Duration(static_cast<int64_t>(stretched)));
+  running->pause = NextWait(running->pause);
+  running->paused_until = std::max(running->paused_until, now + Stretched(running->pause, jitter_));
   loop_.RunAt(running->paused_until, alive_.Guard([this, running] { Resume(running); }));
 }
 
@@ -202,15 +201,15 @@ void Executor::PodRead(const RunningPtr& running, size_t index, bool definite,
                        const std::string& refusal, const Result<api::Pod>& pod) {
   const RoundEntry& wanted = running->round.entries[index];
   if (!pod && pod.error().code() != Code::kNotFound) {
-    const int tries = std::min(running->reads[index]++, 6);
-    const Duration wait = std::min<Duration>(kFirstPause * (1 << tries), kLongestPause);
+    Duration& wait = running->read_waits[index];
+    wait = NextWait(wait);
     loop_.RunAfter(std::max<Duration>(wait, pod.error().retry_after()),
                    alive_.Guard([this, running, index, definite, refusal] {
                      ReadPod(running, index, definite, refusal);
                    }));
     return;
   }
-  running->reads[index] = 0;
+  running->read_waits[index] = Duration::zero();
   if (!pod || pod->metadata.uid != wanted.uid || pod->terminal())
     return EntryDropped(running, index);
   if (pod->spec.node_name == wanted.node_name) return Settle(running, index);

@@ -13,7 +13,7 @@ struct Executor::Running {
   cache::Round round;
   std::vector<EntryState> states;
   std::vector<MonoTime> open_until;  // until then an attempt of unknown outcome may still land
-  std::vector<int> reads;            // of its pod that failed, in a row
+  std::vector<Duration> read_waits;  // after reads of its pod that failed, in a row
   size_t probes = 0;                 // answers to come before its record is written
   bool writing = false;              // its record was asked for
   uint64_t acknowledged = 0;         // 0: not yet
@@ -33,7 +33,5 @@ struct Executor::Running {
 
 // A write's deadline at the server (F9: 4 s at most) and two seconds for clocks that differ.
 inline constexpr Duration kMayStillLand = std::chrono::seconds(6);
-inline constexpr Duration kFirstPause = std::chrono::seconds(1),
-                          kLongestPause = std::chrono::seconds(60);
 
 }  // namespace sky::scheduler

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json.h"
+#include "scheduler/waits.h"
 
 namespace sky::scheduler {
 
@@ -99,12 +100,9 @@ void PictureWriter::Refused(const std::string& name, const std::string& uid, std
   if (refusal.patch != patch) refusal.wait = Duration::zero();
   refusal.uid = uid;
   refusal.patch = std::move(patch);
-  refusal.wait =
-      refusal.wait == Duration::zero() ? kFirstWait : std::min(refusal.wait * 2, kMostWait);
-  const Duration stretched(
-      static_cast<int64_t>(static_cast<double>(refusal.wait.count()) * (1 + jitter_.Unit() / 4)));
+  refusal.wait = NextWait(refusal.wait);
   refusal.asked_for = loop_.Now() + error.retry_after();
-  refusal.again = std::max(loop_.Now() + stretched, refusal.asked_for);
+  refusal.again = std::max(loop_.Now() + Stretched(refusal.wait, jitter_), refusal.asked_for);
   AgainAt(refusal.again, name);
   // A conflict is a race with a change that is still on its way here, its own last write too.
   if (error.code() == Code::kConflict)

@@ -60,8 +60,6 @@ class PictureWriter {
   static constexpr size_t kMaxInFlight = 8;
   static constexpr int kMaxTries = 5;
   static constexpr Duration kDelay = std::chrono::milliseconds(5);
-  static constexpr Duration kFirstWait = std::chrono::seconds(1),
-                            kMostWait = std::chrono::seconds(60);
 
   kube::Loop& loop_;
   cache::Cache& cache_;

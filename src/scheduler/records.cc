@@ -5,6 +5,7 @@
 
 #include "api/version.h"
 #include "base/check.h"
+#include "scheduler/waits.h"
 #include "scheduler/words.h"
 
 namespace sky::scheduler {
@@ -210,11 +211,8 @@ void Records::ReadAnswered(const std::string& key, Result<api::Placement> there)
 void Records::Later(const std::string& key, const Error& error, Step step) {
   Group& group = groups_.at(key);
   if (Decides(group.sent)) hooks_.delayed(key, Words(error));
-  Duration& wait = group.wait;
-  wait = wait == Duration::zero() ? kFirstWait : std::min(wait * 2, kMostWait);
-  const Duration stretched(
-      static_cast<int64_t>(static_cast<double>(wait.count()) * (1 + jitter_.Unit() / 4)));
-  loop_.RunAfter(std::max<Duration>(stretched, error.retry_after()),
+  group.wait = NextWait(group.wait);
+  loop_.RunAfter(std::max<Duration>(Stretched(group.wait, jitter_), error.retry_after()),
                  alive_.Guard([this, key, step] { (this->*step)(key); }));
 }
 

@@ -87,8 +87,6 @@ class Records {
   auto Tracked(Fn fn);
 
   static constexpr int kMostConflicts = 8;
-  static constexpr Duration kFirstWait = std::chrono::seconds(1),
-                            kMostWait = std::chrono::seconds(60);
 
   kube::Loop& loop_;
   cache::Cache& cache_;
