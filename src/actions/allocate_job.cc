@@ -6,6 +6,7 @@
 #include "actions/actions.h"
 #include "actions/naps.h"
 #include "actions/planner.h"
+#include "model/roles.h"
 
 namespace sky::actions {
 namespace {
@@ -49,6 +50,16 @@ std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason 
       return fmt::format("queue {} doesn't exist", job.queue_name);
     case Reason::kQueueClosed:
       return fmt::format("queue {} takes no new jobs", job.queue_name);
+    case Reason::kNotEnoughPods: {
+      // Short of members at all, or of some role: the latter needs its name.
+      const auto lacks = model::FindShortRole(cluster, job);
+      if (!lacks || job.ready + job.placeable < job.needed) return {};
+      return fmt::format("{} of {} members of role {} can run", lacks->could, lacks->least,
+                         lacks->role.empty() ? "\"\"" : lacks->role);
+    }
+    case Reason::kLargerThanPossible:
+      return fmt::format("it needs {} members, and a gang has at most {}", job.needed,
+                         api::kMostPlacementEntries);
     default:
       return {};
   }
@@ -64,6 +75,7 @@ bool WaitsForItself(Reason reason) {
     case Reason::kQueueClosed:
     case Reason::kNotEnoughPods:
     case Reason::kGated:
+    case Reason::kLargerThanPossible:
       return true;
     default:
       return false;

@@ -30,6 +30,28 @@ TEST_F(Reasons, AGangShortOfMembersSaysSoAndStartsWhenTheLastOneComes) {
   EXPECT_THAT(c.Cycle(), BindsTasks("train-[0-3]", "n[0-3]"));
 }
 
+TEST_F(Reasons, ARoleThatLacksMembersIsNamed) {
+  c.Job("train", 3, "gpu=1 hca=1 role=worker");
+  c.Edit<api::PodGroup>("default/train", [](api::PodGroup& group) {
+    group.spec.min_task_member = {{"worker", 1}, {"ps", 1}};
+  });
+  c.Cycle();
+  EXPECT_EQ(c.Why("default/train"), "NotEnoughPods");
+  EXPECT_EQ(c.Detail("default/train"), "0 of 1 members of role ps can run");
+  c.Edit<api::PodGroup>("default/train", [](api::PodGroup& group) {
+    group.spec.min_task_member = {{"worker", 4}, {"ps", 1}};
+  });
+  c.Cycle();
+  EXPECT_EQ(c.Detail("default/train"), "") << "the gang's own numbers say it: 3 of 5";
+}
+
+TEST_F(Reasons, AGangOfMoreMembersThanARecordHoldsIsTold) {
+  c.Job("vast", 1, "gpu=1 hca=1", {5000, ""});
+  c.Cycle();
+  EXPECT_EQ(c.Why("default/vast"), "LargerThanPossible");
+  EXPECT_EQ(c.Detail("default/vast"), "it needs 5000 members, and a gang has at most 4096");
+}
+
 TEST_F(Reasons, GatedMembersAreNamedAsThat) {
   c.Job("train", 2, "gpu=1 hca=1 gated");
   EXPECT_THAT(c.Cycle(), BindsNothing());

@@ -347,6 +347,9 @@ struct PlacementEntry {
   }
 };
 
+// The most that deploy/crds/placements.yaml takes; a gang that needs more members is refused (F16).
+inline constexpr size_t kMostPlacementEntries = 4096;
+
 struct PlacementSpec {
   std::string pod_group_uid;
   int64_t round = 0, leader_epoch = 0;

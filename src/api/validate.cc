@@ -11,7 +11,6 @@ namespace sky::api {
 namespace {
 
 constexpr size_t kMaxSharedQueues = 1000;
-constexpr size_t kMaxEntries = 4096;
 constexpr size_t kMaxQuotaSetName = 240;
 
 using Violations = std::vector<Violation>;
@@ -208,7 +207,8 @@ Violations Validate(const Placement& object) {
   Require(!spec.pod_group_uid.empty(), "spec.podGroupUID", "must be given", out);
   Require(spec.round >= 0 && spec.leader_epoch >= 0, "spec",
           "round and leaderEpoch must not be negative", out);
-  Require(spec.entries.size() <= kMaxEntries, "spec.entries", "must have at most 4096 items", out);
+  Require(spec.entries.size() <= kMostPlacementEntries, "spec.entries",
+          fmt::format("must have at most {} items", kMostPlacementEntries), out);
   const auto all = [&](auto&& holds, std::string_view message) {
     Require(std::ranges::all_of(spec.entries, holds), "spec.entries", message, out);
   };

@@ -13,7 +13,8 @@ namespace sky {
 // format: "text" or "json"; level: trace, debug, info, warn, error.
 Status SetUpLog(std::string_view format, std::string_view level);
 
-// The cycle number that log lines carry from now on; 0 means outside of any cycle. Thread-safe.
+// The cycle number that log lines carry from now on: what is logged between two cycles follows from
+// the first of them. 0 is before any. Thread-safe.
 void SetLogCycle(uint64_t cycle);
 
 }  // namespace sky

@@ -187,7 +187,6 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
   pictures_.Poke();
   if (after_cycle) after_cycle(result);
-  SetLogCycle(0);
   const auto& config = engine_->config();
   Duration wait = result.unfinished ? Duration::zero()
                   : again || again_ ? config.batch_delay

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "framework/session.h"
+#include "model/roles.h"
 
 namespace sky::plugins {
 namespace {
@@ -24,6 +25,10 @@ int64_t OrderKey(const Job& job) {
 }
 
 Verdict EnoughPods(const model::Cluster& cluster, const Job& job) {
+  // More than one record can hold: known before its pods are there.
+  constexpr auto kMost = static_cast<int64_t>(api::kMostPlacementEntries);
+  if (job.needed > kMost && job.ready < job.needed)
+    return Verdict::Never(Reason::kLargerThanPossible, job.needed, kMost);
   const int64_t could = int64_t{job.ready} + job.placeable;
   if (could < job.needed) {
     // Gated members may come; say so rather than "too few".
@@ -31,17 +36,8 @@ Verdict EnoughPods(const model::Cluster& cluster, const Job& job) {
         int64_t{job.ready} + job.waiting >= job.needed ? Reason::kGated : Reason::kNotEnoughPods;
     return Verdict::NotNow(reason, job.needed, could);
   }
-  if (!job.object) return Verdict::Fit();
-  for (const auto& [role, least] : job.object->spec.min_task_member) {
-    int64_t members = 0;
-    for (const model::TaskId id : job.members) {
-      const model::Task& task = cluster.tasks()[id];
-      const bool counts = task.state == model::TaskState::kSucceeded || task.placeable() ||
-                          ((task.bound() || task.claim.open()) && !task.facts->deleting);
-      members += counts && task.facts->role == role ? 1 : 0;
-    }
-    if (members < least) return Verdict::NotNow(Reason::kNotEnoughPods, least, members);
-  }
+  if (const auto lacks = model::FindShortRole(cluster, job))
+    return Verdict::NotNow(Reason::kNotEnoughPods, lacks->least, lacks->could);
   return Verdict::Fit();
 }
 

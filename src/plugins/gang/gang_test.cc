@@ -77,6 +77,15 @@ TEST_F(GangTest, TheSumOfTheRolesCountsWhereItIsMoreThanMinMember) {
   EXPECT_EQ(Valid("train"), Verdict::NotNow(Reason::kNotEnoughPods, 3, 2));
 }
 
+TEST_F(GangTest, WhatNoRecordCouldHoldNeverStarts) {
+  c.Job("train", 1, "gpu=1", {4096, ""}).Job("vast", 1, "gpu=1", {4097, ""});
+  EXPECT_EQ(Valid("train"), Verdict::NotNow(Reason::kNotEnoughPods, 4096, 1));
+  EXPECT_EQ(Valid("vast"), Verdict::Never(Reason::kLargerThanPossible, 4097, 4096));
+  c.Job("sum", 1, "gpu=1");
+  Roles("sum", {{"ps", 97}, {"worker", 4000}});
+  EXPECT_EQ(Valid("sum"), Verdict::Never(Reason::kLargerThanPossible, 4097, 4096));
+}
+
 TEST_F(GangTest, AJobOfOneIsAGangOfOne) {
   c.Pod("lone", "gpu=1");
   OpenSession open(c, std::make_unique<Gang>());
