@@ -2,6 +2,7 @@
 """kill -9 after every write of the worked example, in both commit orders: the embedded cluster stores the n-th
 write, answers nothing any more, the process is killed, and its successor has to reach the same end."""
 import http.client
+import signal
 
 from harness.scheduler import Scheduler
 from test_scheduler import WORKERS, Example
@@ -45,7 +46,7 @@ class Crash(Example):
             self.submit_gang()
             self.wait_until("the n-th write or the end", 20, self.was_cut_or_finished)
             cut = self.was_cut()
-            first.kill()
+            self.assertEqual(first.kill(), -signal.SIGKILL, "it was killed, and had not ended by itself")
             self.api.must("DELETE", FAULTS)
             second = self.start_alone(config)
             pids.append(second.process.pid)
