@@ -351,7 +351,7 @@ TEST_F(LabUp, SaysWhichCommandsThereAre) {
   };
   EXPECT_EQ(said({"lab", "runn"}),
             "skyctl lab: no command \"runn\"; did you mean 'run'?; there are: up, kubelets, run\n");
-  EXPECT_EQ(said({"explain", "me"}), "skyctl: no command \"explain\"; there are: lab, demo\n");
+  EXPECT_EQ(said({"explain", "me"}), "skyctl: no command \"explain\"; there are: lab, demo, load\n");
   EXPECT_NE(said({"lab"}).find("run a scenario script"), std::string::npos);
   EXPECT_NE(said({"lab", "up", "--kubeconfig", Path("k"), "--port", "65536"}).find("65535"),
             std::string::npos);

@@ -11,6 +11,7 @@
 #include "cli/lab_kubelets.h"
 #include "cli/lab_run.h"
 #include "cli/lab_up.h"
+#include "cli/load.h"
 #include "lab/script.h"
 
 namespace sky::cli {
@@ -56,7 +57,8 @@ void AddLabKubelets(CLI::App& lab, int& exit_code) {
 }  // namespace
 
 int RunSkyctl(int argc, char** argv) {
-  CLI::App app("skyctl: looks into Sky-Scheduler, and runs an embedded cluster to try it on");
+  CLI::App app(
+      "skyctl: looks into Sky-Scheduler, loads it, and runs an embedded cluster to try it on");
   app.set_version_flag("--version", SKY_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;
@@ -67,6 +69,7 @@ int RunSkyctl(int argc, char** argv) {
   app.add_subcommand("demo", "the worked example on an embedded cluster of its own")
       ->callback([&exit_code] { exit_code = RunDemo(stdout); });
   AddLabRun(*lab, exit_code);
+  AddLoad(app, exit_code);
   if (const auto ended = ReadCommandLine(app, argc, argv)) return *ended;
   return exit_code;
 }

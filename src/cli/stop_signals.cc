@@ -28,4 +28,10 @@ void WaitForStopSignal() {
   sigwait(&signals, &signal);
 }
 
+bool StopSignalCame() {
+  const sigset_t signals = StopSignals();
+  const timespec now{};
+  return sigtimedwait(&signals, nullptr, &now) > 0;
+}
+
 }  // namespace sky::cli

@@ -8,5 +8,7 @@ namespace sky::cli {
 void BlockStopSignals();
 // Returns when one of them has come.
 void WaitForStopSignal();
+// Whether one has come since the last call, without waiting.
+bool StopSignalCame();
 
 }  // namespace sky::cli
