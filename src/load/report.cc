@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace sky::load {
@@ -78,9 +78,8 @@ std::string ToText(const Report& report) {
               fmt::format("{:.1f} MiB at most", Mebibytes(report.use->peak_memory_kib)));
   }
   for (const std::string& problem : reading.problems) lines.Add("wrong", problem);
-  std::vector<std::pair<size_t, std::string>> said;
-  for (const auto& [message, count] : report.unbound) said.emplace_back(count, message);
-  std::ranges::stable_sort(said, std::greater<>(), [](const auto& entry) { return entry.first; });
+  std::multimap<size_t, std::string_view, std::greater<>> said;  // the most first
+  for (const auto& [message, count] : report.unbound) said.emplace(count, message);
   for (const auto& [count, message] : said)
     lines.Add("unbound", fmt::format("{} × {}", count, message));
   return lines.text_;

@@ -43,14 +43,17 @@ class Run {
   Status AwaitProbe();
   Status CreatePods(Duration interval);
   Status AwaitBound();
+  std::string BindingsSoFar() const;
   Status CleanUp();
 
   // Waits in short steps: signals and an early end of the scheduler are failures, time over is
   // kUnavailable.
+  using Line = std::function<std::string()>;  // how far it is
+  Status WaitUntil(const Live::Until& until, const Line& line);
   Status WaitUntil(const Live::Until& until, std::string_view what);
-  Status Finish(Batch& batch, size_t count, std::string_view what);
+  Status Finish(Batch& batch, size_t count, std::string_view verb, std::string_view noun);
   Status CheckWorld();
-  void Progress(std::string_view what, size_t done, size_t count);
+  void Tell(const Line& line);
   Result<Report> MakeReport();
 
   const Options& options_;
@@ -128,7 +131,7 @@ Status Run::Prepare() {
   live_->Start();
   TRY(WaitUntil([](const Live::State& state) { return state.synced; }, "the watches"));
   const auto ground = cluster_->Create(plan_.ground);
-  return Finish(*ground, plan_.ground.size(), "created {} of {} nodes, quotas and groups");
+  return Finish(*ground, plan_.ground.size(), "created", "nodes, quotas and groups");
 }
 
 Status Run::Measure() {
@@ -176,7 +179,7 @@ Status Run::MeasureDirect() {
       [&](size_t i, kube::DoneStatus done) {
         client_->Bind(pods[i], places[i], {}, {.retry_throttled = true}, std::move(done));
       });
-  TRY(Finish(*batch, pods.size(), "bound {} of {} pods"));
+  TRY(Finish(*batch, pods.size(), "bound", "pods"));
   return AwaitBound();
 }
 
@@ -187,14 +190,13 @@ Status Run::StartCommand() {
 
 // One pod of its own shows that the scheduler is there and works; afterwards all is as before.
 Status Run::AwaitProbe() {
-  TRY(Finish(*cluster_->Create({plan_.probe}), 1, "created {} of {} probes"));
+  TRY(Finish(*cluster_->Create({plan_.probe}), 1, "created", "probes"));
   TRY(WaitUntil([](const Live::State& state) { return state.probe_bound; },
                 fmt::format("{} to bind a first pod", options_.shape.scheduler)));
   api::ObjectMeta probe;
   probe.name = plan_.probe.name;
   probe.namespace_ = plan_.probe.ns;
-  TRY(Finish(*cluster_->Delete({{plan_.probe.kind, std::move(probe)}}), 1,
-             "removed {} of {} probes"));
+  TRY(Finish(*cluster_->Delete({{plan_.probe.kind, std::move(probe)}}), 1, "removed", "probes"));
   return WaitUntil(
       [](const Live::State& state) {
         return !state.probe_there && state.meter.quotas().in_use() == 0;
@@ -209,13 +211,14 @@ Status Run::CreatePods(Duration interval) {
         live_->Creating(i);
         cluster_->SendCreate(plan_.pods[i], std::move(done));
       });
-  TRY(Finish(*batch, plan_.pods.size(), "created {} of {} pods"));
+  TRY(Finish(*batch, plan_.pods.size(), "created", "pods"));
   return WaitUntil([](const Live::State& state) { return state.meter.AllSeen(); },
                    "the watch to show all pods");
 }
 
 Status Run::AwaitBound() {
-  Status done = WaitUntil([](const Live::State& state) { return state.meter.Finished(); }, "");
+  Status done = WaitUntil([](const Live::State& state) { return state.meter.Finished(); },
+                          [this] { return BindingsSoFar(); });
   timed_out_ = !done && done.error().code() == Code::kUnavailable;
   if (command_ && !command_->Ended()) {
     const ProcessUse now = TRY(command_->Use());
@@ -223,32 +226,39 @@ Status Run::AwaitBound() {
   } else {
     use_.reset();
   }
-  if (!timed_out_) return done;
-  const bool all = live_->With([](const Live::State& state) { return state.meter.AllBound(); });
-  return Fail(
-      Code::kUnavailable, "{} within {}",
-      all ? "all pods were bound, but not all quotas' statuses said so" : "not all pods were bound",
-      FormatDuration(options_.timeout));
+  return done;
 }
 
-Status Run::WaitUntil(const Live::Until& until, std::string_view what) {
+std::string Run::BindingsSoFar() const {
+  return live_->With([](const Live::State& state) {
+    const Meter& meter = state.meter;
+    if (!meter.AllBound())
+      return fmt::format("bound {} of {} pods", meter.bound(), meter.layout().pods.size());
+    return fmt::format("bound all pods, {} quotas' statuses don't say so", meter.quotas().behind());
+  });
+}
+
+Status Run::WaitUntil(const Live::Until& until, const Line& line) {
   const MonoTime deadline = clock_.Mono() + options_.timeout;
   while (!live_->WaitFor(until, kLook)) {
     TRY(CheckWorld());
     if (const auto bad = live_->With([](const Live::State& state) { return state.bad; }))
       return Fail(Code::kInternal, "an object can't be read: {}", *bad);
     if (clock_.Mono() > deadline)
-      return Fail(Code::kUnavailable, "waited {} for {}", FormatDuration(options_.timeout), what);
-    const size_t bound = live_->With([](const Live::State& state) { return state.meter.bound(); });
-    if (what.empty()) Progress("bound {} of {} pods", bound, plan_.pods.size());
+      return Fail(Code::kUnavailable, "{}, for {} now", line(), FormatDuration(options_.timeout));
+    Tell(line);
   }
   return {};
 }
 
-Status Run::Finish(Batch& batch, size_t count, std::string_view what) {
+Status Run::WaitUntil(const Live::Until& until, std::string_view what) {
+  return WaitUntil(until, [&] { return fmt::format("waiting for {}", what); });
+}
+
+Status Run::Finish(Batch& batch, size_t count, std::string_view verb, std::string_view noun) {
   Status world;
   while (!batch.WaitFor(kLook)) {
-    Progress(what, batch.answered(), count);
+    Tell([&] { return fmt::format("{} {} of {} {}", verb, batch.answered(), count, noun); });
     if (world) world = CheckWorld();
     if (!world) batch.Abandon();
   }
@@ -266,12 +276,13 @@ Status Run::CheckWorld() {
   return {};
 }
 
-void Run::Progress(std::string_view what, size_t done, size_t count) {
+// At most once a second, and not at all when it's quick.
+void Run::Tell(const Line& line) {
   const MonoTime now = clock_.Mono();
   if (told_ == MonoTime{}) told_ = now;
   if (now - told_ < std::chrono::seconds(1)) return;
   told_ = now;
-  hooks_.say(fmt::format(fmt::runtime(what), done, count));
+  hooks_.say(line());
 }
 
 Status Run::CleanUp() {
@@ -280,7 +291,7 @@ Status Run::CleanUp() {
     std::vector<Cluster::Found> found = TRY(cluster_->Find(*kind));
     const size_t count = found.size();
     const auto batch = cluster_->Delete(std::move(found));
-    TRY(Finish(*batch, count, fmt::format("removed {{}} of {{}} {}", kind->plural)));
+    TRY(Finish(*batch, count, "removed", kind->plural));
   }
   cleaning_ = false;
   return {};

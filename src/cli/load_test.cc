@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// skyctl load as a program, against the embedded cluster and with our own scheduler.
+#include "cli/load.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/program_for_test.h"
+#include "kube/client.h"
+#include "kube/http.h"
+#include "kube/kubeconfig.h"
+
+namespace sky::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+Words operator+(Words left, const Words& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+class LoadTest : public ::testing::Test {
+ protected:
+  LoadTest() : folder_(fs::temp_directory_path() / fmt::format("sky-load-{}", ::getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~LoadTest() override {
+    lab_.reset();
+    fs::remove_all(folder_);
+  }
+
+  void LabUp(std::string_view objects = "") {
+    Words words = {SKY_BIN_DIR "/skyctl", "lab", "up", "--no-kubelets", "--kubeconfig", Config()};
+    if (!objects.empty()) {
+      std::ofstream(folder_ / "objects.yaml") << objects;
+      words = words + Words{"-f", folder_ / "objects.yaml"};
+    }
+    lab_ = std::make_unique<Program>(words);
+    ASSERT_TRUE(lab_->Ready()) << lab_->said();
+  }
+  std::string Config() const { return folder_ / "kubeconfig"; }
+
+  static Words Small() {
+    return {"--nodes", "4", "--nodes-per-leaf", "2", "--pods", "16",
+            "--gang",  "4", "--gpus-per-node",  "8"};
+  }
+  Words Scheduler() const {
+    return {"--", SKY_BIN_DIR "/sky-scheduler", "--kubeconfig", Config(), "--no-leader-elect"};
+  }
+  std::unique_ptr<Program> Start(const std::string& mode, const Words& more) const {
+    return std::make_unique<Program>(
+        Words{SKY_BIN_DIR "/skyctl", "load", mode, "--kubeconfig", Config()} + more);
+  }
+
+  struct Ended {
+    int code = 0;
+    std::string said;
+    json report;  // null without one
+  };
+  Ended Load(const std::string& mode, const Words& more = {}) const {
+    const auto program = Start(mode, more);
+    Ended ended{program->Wait(), program->said(), nullptr};
+    const size_t at = ended.said.find("{\"mode\"");
+    if (at != std::string::npos)
+      ended.report = json::parse(ended.said.substr(at, ended.said.find('\n', at) - at));
+    return ended;
+  }
+  Ended Measure(const std::string& mode, const Words& more) const {
+    return Load(mode, Small() + Words{"--output", "json"} + more);
+  }
+
+  // The names of all objects of a kind that the server has.
+  template <class T>
+  Words Names() const {
+    const SystemClock clock;
+    const auto access = kube::LoadAccess(kube::AccessOptions::FromEnvironment(Config()));
+    const auto http = kube::HttpClient::Create(*access, clock).value();
+    kube::Client client(*http);
+    const auto listed = kube::Await<kube::ListOf<T>>(
+        [&](kube::Done<kube::ListOf<T>> done) { client.List<T>({}, {}, std::move(done)); });
+    Words names;
+    for (const auto& item : listed.value().items) names.push_back(item->metadata.name);
+    return names;
+  }
+  void ExpectNothingLeft() const {
+    EXPECT_EQ(Names<api::Node>(), Words());
+    EXPECT_EQ(Names<api::NodeTopology>(), Words());
+    EXPECT_EQ(Names<api::Pod>(), Words());
+    EXPECT_EQ(Names<api::PodGroup>(), Words());
+    EXPECT_EQ(Names<api::Placement>(), Words());
+    EXPECT_EQ(Names<api::Quota>(), Words());
+  }
+
+  const fs::path folder_;
+  std::unique_ptr<Program> lab_;
+};
+
+void ExpectAllBound(const json& report) {
+  EXPECT_EQ(report["podsBound"], 16) << report;
+  EXPECT_EQ(report["gangsBound"], 4) << report;
+  EXPECT_EQ(report["nodes"], 4) << report;
+  EXPECT_EQ(report["problems"], json::array());
+  EXPECT_GT(report["bindingsPerSecond"], 0) << report;
+}
+
+TEST_F(LoadTest, BindsByItselfWithoutAScheduler) {
+  LabUp();
+  const Ended ended = Measure("direct", {});
+  ASSERT_EQ(ended.code, 0) << ended.said;
+  ExpectAllBound(ended.report);
+  EXPECT_GT(ended.report["startToLastBindSeconds"], 0);
+  EXPECT_TRUE(ended.report["schedulerCpuSeconds"].is_null());
+  EXPECT_TRUE(ended.report["quotasCaughtUpSeconds"].is_null());
+  ExpectNothingLeft();
+}
+
+TEST_F(LoadTest, DrainsWithOurSchedulerWhateverAQuotaHolds) {
+  LabUp();
+  for (const Words& quotas : {Words{}, Words{"--per-quota", "8"}}) {
+    const Ended ended = Measure("drain", quotas + Scheduler());
+    ASSERT_EQ(ended.code, 0) << ended.said;
+    ExpectAllBound(ended.report);
+    EXPECT_EQ(ended.report["gangsAcrossLeaves"], 0);
+    EXPECT_GE(ended.report["quotasCaughtUpSeconds"], ended.report["startToLastBindSeconds"]);
+    EXPECT_GT(ended.report["schedulerCpuSeconds"], 0);
+    EXPECT_GT(ended.report["schedulerPeakMemoryMiB"], 0);
+    ExpectNothingLeft();
+  }
+}
+
+TEST_F(LoadTest, MeasuresGangsThatArriveWhileOurSchedulerRuns) {
+  LabUp();
+  for (const auto& [mode, flags] :
+       std::vector<std::pair<std::string, Words>>{{"burst", {}}, {"rate", {"--rate", "200"}}}) {
+    const Ended ended = Measure(mode, flags + Scheduler());
+    ASSERT_EQ(ended.code, 0) << ended.said;
+    ExpectAllBound(ended.report);
+    EXPECT_EQ(ended.report["mode"], mode);
+    EXPECT_GT(ended.report["podCreateToBindSeconds"]["p50"], 0);
+    EXPECT_GE(ended.report["gangCreateToBindSeconds"]["p99"],
+              ended.report["gangCreateToBindSeconds"]["p50"]);
+    ExpectNothingLeft();
+  }
+}
+
+TEST_F(LoadTest, LoadsASchedulerThatRunsAlready) {
+  LabUp();
+  Program scheduler({SKY_BIN_DIR "/sky-scheduler", "--kubeconfig", Config(), "--no-leader-elect"});
+  const Ended ended = Measure("burst", {});
+  ASSERT_EQ(ended.code, 0) << ended.said;
+  ExpectAllBound(ended.report);
+  EXPECT_TRUE(ended.report["schedulerCpuSeconds"].is_null());
+  EXPECT_EQ(scheduler.Stop(SIGTERM), 0);
+}
+
+TEST_F(LoadTest, IsTextUnlessAskedForJson) {
+  LabUp();
+  const Ended ended = Load("direct", Small());
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_TRUE(
+      ended.said.starts_with("direct: 16 pods in 4 gangs of 4 on 4 nodes, by skyctl-load\n"
+                             "  bound                 16 of 16 pods, 4 of 4 gangs\n"))
+      << ended.said;
+}
+
+TEST_F(LoadTest, WhatIsLeftMustGoBeforeTheNextRun) {
+  LabUp();
+  ASSERT_EQ(Load("direct", Small() + Words{"--keep"}).code, 0);
+  EXPECT_EQ(Names<api::Pod>().size(), 16u);
+  const Ended refused = Load("direct", Small());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.said.find("(4 nodes, 16 pods)"), std::string::npos) << refused.said;
+  EXPECT_EQ(Load("direct", Small() + Words{"--clean", "--keep"}).code, 0);
+  EXPECT_EQ(Load("clean").code, 0);
+  ExpectNothingLeft();
+}
+
+constexpr std::string_view kForeign = R"(
+apiVersion: v1
+kind: Node
+metadata: {name: real-0}
+status:
+  allocatable: {cpu: 64, pods: 110, memory: 1Ti, nvidia.com/gpu: 16, rdma/hca: 16}
+  conditions: [{type: Ready, status: "True"}]
+---
+apiVersion: scheduling.infini-ai.com/v1alpha1
+kind: Quota
+metadata: {name: theirs}
+spec: {queueName: default, request: {cpu: 1}}
+)";
+
+TEST_F(LoadTest, MakesNoNodesBesideOthersAndLeavesThoseAlone) {
+  LabUp(kForeign);
+  const Ended refused = Load("direct", Small());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.said.find("(real-0)"), std::string::npos) << refused.said;
+  EXPECT_EQ(Names<api::Pod>(), Words());
+
+  const Ended ended = Measure("drain", Words{"--no-nodes"} + Scheduler());
+  ASSERT_EQ(ended.code, 0) << ended.said;
+  EXPECT_EQ(ended.report["podsBound"], 16);
+  EXPECT_EQ(ended.report["nodes"], 1);
+  EXPECT_TRUE(ended.report["gangsAcrossLeaves"].is_null());
+  EXPECT_EQ(Names<api::Node>(), Words{"real-0"});
+  EXPECT_EQ(Names<api::Quota>(), Words{"theirs"});
+  EXPECT_EQ(Names<api::Pod>(), Words());
+}
+
+TEST_F(LoadTest, TellsWhatUnboundPodsSayWhenTheTimeIsOver) {
+  LabUp();
+  const Ended ended =
+      Measure("drain", {"--timeout", "1s", "--scheduler", "nobody", "--", "cat", "/dev/zero"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_NE(ended.said.find("bound 0 of 16 pods, for 1s now"), std::string::npos) << ended.said;
+  EXPECT_EQ(ended.report["podsBound"], 0);
+  EXPECT_EQ(ended.report["unbound"], json({{"no scheduler has said anything", 16}}));
+  ExpectNothingLeft();
+}
+
+TEST_F(LoadTest, ASchedulerThatEndsEarlyIsAFailure) {
+  LabUp();
+  for (const char* mode : {"drain", "burst", "rate"}) {
+    const Ended ended = Measure(mode, {"--", "false"});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_NE(ended.said.find("false ended early, with exit code 1"), std::string::npos)
+        << ended.said;
+    ExpectNothingLeft();
+  }
+}
+
+TEST_F(LoadTest, ASignalEndsItAndWhatItMadeGoes) {
+  LabUp();
+  const auto load = Start("burst", Small());
+  ASSERT_TRUE(load->Says("waiting for sky-scheduler to bind a first pod")) << load->said();
+  EXPECT_EQ(load->Stop(SIGINT), 1);
+  EXPECT_NE(load->said().find("stopped by a signal"), std::string::npos) << load->said();
+  ExpectNothingLeft();
+}
+
+TEST_F(LoadTest, TellsWrongUsageFromFailure) {
+  LabUp();
+  EXPECT_EQ(Load("drain", Small()).code, 2);
+  EXPECT_EQ(Load("nothing").code, 2);
+  EXPECT_EQ(Load("direct", {"--rate", "5"}).code, 2);
+  EXPECT_EQ(Load("direct", {"--timeout", "soon"}).code, 2);
+  EXPECT_EQ(Load("direct", {"--pods", "0"}).code, 2);
+  EXPECT_EQ(Load("burst", {"--per-quota", "3"}).code, 2);
+  EXPECT_EQ(Load("direct", {"--help"}).code, 0);
+  EXPECT_EQ(Load("direct", Small() + Words{"--kubeconfig", "missing"}).code, 2);  // given twice
+  lab_->Stop(SIGTERM);
+  EXPECT_EQ(Load("direct", Small()).code, 1);
+}
+
+}  // namespace
+}  // namespace sky::cli
