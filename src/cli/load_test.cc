@@ -9,7 +9,9 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <regex>
 
+#include "base/files.h"
 #include "cli/program_for_test.h"
 #include "kube/client.h"
 #include "kube/http.h"
@@ -243,6 +245,17 @@ TEST_F(LoadTest, ASignalEndsItAndWhatItMadeGoes) {
   EXPECT_EQ(load->Stop(SIGINT), 1);
   EXPECT_NE(load->said().find("stopped by a signal"), std::string::npos) << load->said();
   ExpectNothingLeft();
+}
+
+TEST_F(LoadTest, ItsFlagsStandInTheDocs) {
+  const std::string docs = ReadFile(SKY_SOURCE_DIR "/docs/load.md").value();
+  const std::string help = Load("rate", {"--help"}).said;
+  const std::regex flag("--[a-z-]+");
+  size_t flags = 0;
+  for (std::sregex_iterator at(help.begin(), help.end(), flag), end; at != end; ++at, ++flags)
+    EXPECT_TRUE(at->str() == "--help" || docs.find("`" + at->str()) != std::string::npos)
+        << at->str();
+  EXPECT_GT(flags, 15u) << help;
 }
 
 TEST_F(LoadTest, TellsWrongUsageFromFailure) {

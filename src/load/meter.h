@@ -32,6 +32,8 @@ struct Reading {
 class Meter {
  public:
   explicit Meter(Layout layout);
+  Meter(const Meter&) = delete;  // it points into itself
+  Meter& operator=(const Meter&) = delete;
 
   void Creating(size_t pod, MonoTime at);  // its request leaves now
   void Seen(const api::Pod& pod, MonoTime at);

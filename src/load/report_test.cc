@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+
 namespace sky::load {
 namespace {
 
@@ -60,6 +62,13 @@ TEST(LoadReport, NamesItsUnitsInJson) {
   EXPECT_EQ(json["schedulerCpuMsPerPod"], 2.5);
   EXPECT_EQ(json["schedulerPeakMemoryMiB"], 2.0);
   EXPECT_TRUE(json["unbound"].empty());
+}
+
+TEST(LoadReport, ItsFieldsStandInTheDocs) {
+  const std::string docs = ReadFile(SKY_SOURCE_DIR "/docs/load.md").value();
+  const auto json = nlohmann::json::parse(ToJson(Whole()));
+  for (const auto& [name, value] : json.items())
+    EXPECT_NE(docs.find("`" + name + "`"), std::string::npos) << name;
 }
 
 TEST(LoadReport, WhatIsNotKnownIsNullAndNoLine) {
