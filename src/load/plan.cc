@@ -15,10 +15,10 @@ using api::Quantity;
 constexpr std::string_view kQueue = "sky-load";
 // What a pod asks, and so what a quota is made of.
 const api::ResourceList& PodRequest() {
-  static const api::ResourceList request = {{"cpu", Quantity::Units(4)},
-                                            {"nvidia.com/gpu", Quantity::Units(1)},
-                                            {"rdma/hca", Quantity::Units(1)}};
-  return request;
+  static const api::ResourceList kRequest = {{"cpu", Quantity::Units(4)},
+                                             {"nvidia.com/gpu", Quantity::Units(1)},
+                                             {"rdma/hca", Quantity::Units(1)}};
+  return kRequest;
 }
 
 template <class T>

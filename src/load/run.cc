@@ -17,6 +17,7 @@ namespace sky::load {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds(100);  // for signals and the child's end
+constexpr Duration kMostForWatches = std::chrono::minutes(1);
 
 class Run {
  public:
@@ -49,8 +50,8 @@ class Run {
   // Waits in short steps: signals and an early end of the scheduler are failures, time over is
   // kUnavailable.
   using Line = std::function<std::string()>;  // how far it is
-  Status WaitUntil(const Live::Until& until, const Line& line);
-  Status WaitUntil(const Live::Until& until, std::string_view what);
+  Status WaitUntil(const Live::Until& until, Duration most, const Line& line);
+  Status WaitUntil(const Live::Until& until, Duration most, std::string_view what);
   Status Finish(Batch& batch, size_t count, std::string_view verb, std::string_view noun);
   Status CheckWorld();
   void Tell(const Line& line);
@@ -129,7 +130,8 @@ Status Run::Prepare() {
   TRY(cluster_->MakeNamespace(options_.shape.ns));
   live_ = std::make_unique<Live>(*client_, options_.shape.ns, plan_.layout);
   live_->Start();
-  TRY(WaitUntil([](const Live::State& state) { return state.synced; }, "the watches"));
+  TRY(WaitUntil([](const Live::State& state) { return state.synced; }, kMostForWatches,
+                "the watches"));
   const auto ground = cluster_->Create(plan_.ground);
   return Finish(*ground, plan_.ground.size(), "created", "nodes, quotas and groups");
 }
@@ -191,7 +193,7 @@ Status Run::StartCommand() {
 // One pod of its own shows that the scheduler is there and works; afterwards all is as before.
 Status Run::AwaitProbe() {
   TRY(Finish(*cluster_->Create({plan_.probe}), 1, "created", "probes"));
-  TRY(WaitUntil([](const Live::State& state) { return state.probe_bound; },
+  TRY(WaitUntil([](const Live::State& state) { return state.probe_bound; }, options_.timeout,
                 fmt::format("{} to bind a first pod", options_.shape.scheduler)));
   api::ObjectMeta probe;
   probe.name = plan_.probe.name;
@@ -201,7 +203,7 @@ Status Run::AwaitProbe() {
       [](const Live::State& state) {
         return !state.probe_there && state.meter.quotas().in_use() == 0;
       },
-      "the first pod's quota to be free again");
+      options_.timeout, "the first pod's quota to be free again");
 }
 
 Status Run::CreatePods(Duration interval) {
@@ -212,13 +214,13 @@ Status Run::CreatePods(Duration interval) {
         cluster_->SendCreate(plan_.pods[i], std::move(done));
       });
   TRY(Finish(*batch, plan_.pods.size(), "created", "pods"));
-  return WaitUntil([](const Live::State& state) { return state.meter.AllSeen(); },
+  return WaitUntil([](const Live::State& state) { return state.meter.AllSeen(); }, kMostForWatches,
                    "the watch to show all pods");
 }
 
 Status Run::AwaitBound() {
   Status done = WaitUntil([](const Live::State& state) { return state.meter.Finished(); },
-                          [this] { return BindingsSoFar(); });
+                          options_.timeout, [this] { return BindingsSoFar(); });
   timed_out_ = !done && done.error().code() == Code::kUnavailable;
   if (command_ && !command_->Ended()) {
     const ProcessUse now = TRY(command_->Use());
@@ -238,21 +240,21 @@ std::string Run::BindingsSoFar() const {
   });
 }
 
-Status Run::WaitUntil(const Live::Until& until, const Line& line) {
-  const MonoTime deadline = clock_.Mono() + options_.timeout;
+Status Run::WaitUntil(const Live::Until& until, Duration most, const Line& line) {
+  const MonoTime deadline = clock_.Mono() + most;
   while (!live_->WaitFor(until, kLook)) {
     TRY(CheckWorld());
     if (const auto bad = live_->With([](const Live::State& state) { return state.bad; }))
       return Fail(Code::kInternal, "an object can't be read: {}", *bad);
     if (clock_.Mono() > deadline)
-      return Fail(Code::kUnavailable, "{}, for {} now", line(), FormatDuration(options_.timeout));
+      return Fail(Code::kUnavailable, "{}, for {} now", line(), FormatDuration(most));
     Tell(line);
   }
   return {};
 }
 
-Status Run::WaitUntil(const Live::Until& until, std::string_view what) {
-  return WaitUntil(until, [&] { return fmt::format("waiting for {}", what); });
+Status Run::WaitUntil(const Live::Until& until, Duration most, std::string_view what) {
+  return WaitUntil(until, most, [&] { return fmt::format("waiting for {}", what); });
 }
 
 Status Run::Finish(Batch& batch, size_t count, std::string_view verb, std::string_view noun) {
