@@ -19,8 +19,9 @@ uint64_t Grown(const Cluster& cluster) {
 
 void Naps::Sleep(const Session& session, JobId job, Want want) {
   const Cluster& cluster = session.cluster();
+  const Duration longest = std::min<Duration>(kLongest, want.at_most);
   naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(), Grown(cluster),
-                        session.now().mono + kLongest, std::move(want)};
+                        session.now().mono + longest, std::move(want)};
 }
 
 bool Naps::Asleep(const Session& session, Capacities& capacities, JobId job) {

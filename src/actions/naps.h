@@ -30,6 +30,7 @@ struct Want {
   size_t subject = 0;  // kRoom: in the capacities
   model::Network network = model::Network::kRoce;
   bool zoned = false;
+  Duration at_most = Duration::max();  // then time alone may have changed the answer
 };
 
 class Naps {

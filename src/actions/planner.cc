@@ -148,9 +148,13 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   std::vector<size_t> position(cluster_.cells().size(), SIZE_MAX);
   std::vector<Cell> cells;
   for (const CellId id : where) {
-    position[id.index()] = cells.size();
     cells.push_back({id, cluster_.cells()[id].key.spec, ranks[id.index()]});
   }
+  // By ids they would stand in the order in which their names were first heard, and the first that
+  // refuses gives the reason.
+  std::sort(cells.begin(), cells.end(),
+            [](const Cell& a, const Cell& b) { return a.rank < b.rank; });
+  for (size_t i = 0; i < cells.size(); ++i) position[cells[i].id.index()] = i;
   const bool zoned = !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
   const int64_t before = capacities_.steps();
   std::vector<int64_t> held(cells.size()), slack(cells.size(), INT64_MAX);
@@ -208,6 +212,8 @@ bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> 
     pools_.clear();
     if (budget_ <= 0) break;
   }
+  if (const Duration left = policy_.patient_until - session_.now().wall; left > Duration::zero())
+    want_.at_most = left;
   // What the others said stands, if the chain found a place at all.
   if (round_.plan.why.empty()) Explain(chain, cells);
   return false;
@@ -221,10 +227,9 @@ void Planner::WantRoom(std::span<const TaskId> chain, const std::vector<Cell>& c
       std::all_of(chain.begin(), chain.end(), [&](TaskId task) { return &PoolOf(task) == &pool; });
   if (!alike || !pool.held.empty() || policy_.with_siblings) return;
   const auto n = static_cast<int64_t>(chain.size());
-  int64_t most = 1;
   want_ = {Want::What::kRoom,
            n,
-           !MaySpan(n, cells, &most),
+           MostCells(n, cells) < 2,
            pool,
            capacities_.Subject(session_, pool),
            policy_.network,
@@ -249,21 +254,26 @@ std::vector<Planner::Choice> Planner::OneCell(std::span<const TaskId> chain,
   return choices;
 }
 
-// May the gang span more than one cell, and how many at most? When it says so, or when no zone
-// could hold it even when empty (F42). Siblings' cells are all its own.
-bool Planner::MaySpan(int64_t n, const std::vector<Cell>& cells, int64_t* most) const {
-  const bool could_wait =
-      std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.empty >= n; });
-  *most = policy_.max_zones.value_or(could_wait && !policy_.with_siblings ? 1 : INT64_MAX);
-  return *most >= 2;
+// Does it have to wait for one cell, rather than be split for its whole life (F42)? Siblings' cells
+// are all its own.
+bool Planner::CouldWait(int64_t n, const std::vector<Cell>& cells) const {
+  return !policy_.with_siblings &&
+         std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.empty >= n; });
+}
+
+// How many cells may the gang span? As many as it says, once its patience is over; else one, or as
+// many as it takes when no zone could hold it even when empty.
+int64_t Planner::MostCells(int64_t n, const std::vector<Cell>& cells) const {
+  if (!CouldWait(n, cells)) return policy_.max_zones.value_or(INT64_MAX);
+  return session_.now().wall < policy_.patient_until ? 1 : policy_.max_zones.value_or(1);
 }
 
 // The fewest cells of one spec code.
 std::vector<Planner::Choice> Planner::SeveralCells(std::span<const TaskId> chain,
                                                    const std::vector<Cell>& cells) const {
   const auto n = static_cast<int64_t>(chain.size());
-  int64_t most = 0;
-  if (!MaySpan(n, cells, &most)) return {};
+  const int64_t most = MostCells(n, cells);
+  if (most < 2) return {};
   std::map<model::SpecId, Choice> by_spec;
   for (const Cell& cell : cells)
     if (cell.capacity > 0) by_spec[cell.spec].push_back(&cell);

@@ -59,7 +59,8 @@ class Planner {
                                    const std::vector<Cell>& cells) const;
   static void AddSets(int64_t n, size_t limit, Choice all, std::vector<Choice>& choices);
   void WantRoom(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  bool MaySpan(int64_t tasks, const std::vector<Cell>& cells, int64_t* most) const;
+  bool CouldWait(int64_t tasks, const std::vector<Cell>& cells) const;
+  int64_t MostCells(int64_t tasks, const std::vector<Cell>& cells) const;
 
   // planner_ask.cc: questions and answers
   std::vector<model::NodeId> NodesOf(const Choice& choice) const;

@@ -10,6 +10,7 @@
 namespace sky::actions {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::BindsNothing;
 using testing::BindsQuotas;
 using testing::BindsTasks;
@@ -61,6 +62,42 @@ TEST_F(TwoSwitches, AGangThatOneZoneCouldHoldWaitsForItUnlessItSaysOtherwise) {
   EXPECT_EQ(c.Detail("default/patient"), "roce#S1 has room for 2 of 3");
   c.Job("wide", 3, "gpu=8 hca=8", {0, "zones=2"});
   EXPECT_THAT(c.Cycle(), BindsTasks("wide-[0-2]", "n2,n3,n7"));
+}
+
+struct Patient : ::testing::Test {
+  Cluster c{"zonePatience: 90s"};
+  Patient() {
+    c.Leaf("S1", "n[0-3]", "gpu=8 hca=8").Leaf("S2", "n[4-7]", "gpu=8 hca=8");
+    c.Quotas("q[0-9]", "gpu=8 hca=8");
+    for (const char* node : {"n0", "n1", "n4", "n5"})
+      c.Pod(std::string("on-") + node, std::string("gpu=8 scheduler=other node=") + node);
+  }
+};
+
+TEST_F(Patient, AGangThatMaySpanZonesWaitsForOneUntilItsPatienceIsOver) {
+  c.Job("wide", 4, "gpu=8 hca=8", {0, "zones=2"});
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+  EXPECT_EQ(c.Why("default/wide"), "ZoneFull");
+  c.Tick(89s);
+  EXPECT_THAT(c.Cycle(), BindsNothing()) << "no cycle in between was needed";
+  c.Tick(1s);
+  EXPECT_THAT(c.Cycle(), BindsTasks("wide-[0-3]", "n[2-3],n[6-7]"));
+}
+
+TEST_F(Patient, TheZoneThatItWaitedForIsItsOwn) {
+  c.Job("wide", 4, "gpu=8 hca=8", {0, "zones=2"});
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+  c.Tick(80s);
+  c.Remove<api::Pod>("default/on-n4");
+  c.Remove<api::Pod>("default/on-n5");
+  EXPECT_THAT(c.Cycle(), BindsTasks("wide-[0-3]", "n[4-7]"));
+}
+
+TEST_F(Patient, WhatNoZoneCouldHoldHasNothingToWaitFor) {
+  for (const char* pod : {"default/on-n0", "default/on-n1", "default/on-n4", "default/on-n5"})
+    c.Remove<api::Pod>(pod);
+  c.Job("tall", 5, "gpu=8 hca=8");
+  EXPECT_EQ(c.Cycle().size(), 5u);
 }
 
 TEST_F(TwoSwitches, MaxZonesIsALimit) {

@@ -52,6 +52,24 @@ TEST_F(Reasons, AGangOfMoreMembersThanARecordHoldsIsTold) {
   EXPECT_EQ(c.Detail("default/vast"), "it needs 5000 members, and a gang has at most 4096");
 }
 
+TEST(ReasonOrder, TheFirstNodesInPhysicalOrderGiveItWhicheverWereHeardOfFirst) {
+  for (const bool turned : {false, true}) {
+    Cluster c;
+    for (const bool first : {!turned, turned})
+      if (first)
+        c.Nodes("n[0-1]", "gpu=8 hca=8 spec=h100");
+      else
+        c.Nodes("n[2-3]", "gpu=8 hca=8 spec=a100");
+    c.Quotas("q[0-1]", "gpu=1 hca=1").Job("train", 2, "gpu=1 hca=1");
+    for (const char* node : {"n0", "n1"})
+      c.Edit<api::Node>(node, [](api::Node& it) { it.spec.unschedulable = true; });
+    for (const char* node : {"n2", "n3"})
+      c.Edit<api::Node>(node, [](api::Node& it) { it.status.conditions[0].status = "False"; });
+    EXPECT_THAT(c.Cycle(), BindsNothing());
+    EXPECT_EQ(c.Why("default/train"), "NodeUnschedulable") << turned;
+  }
+}
+
 TEST_F(Reasons, GatedMembersAreNamedAsThat) {
   c.Job("train", 2, "gpu=1 hca=1 gated");
   EXPECT_THAT(c.Cycle(), BindsNothing());

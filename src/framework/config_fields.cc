@@ -59,7 +59,7 @@ const std::array<Field, 24> kFields = {{
     {"staticGrace", DurationField{&Config::static_grace, {}}, kForLater},
     {"reservationTTL", DurationField{&Config::reservation_ttl, {}}, kForLater},
     {"nodeLostAfter", DurationField{&Config::node_lost_after, {}}},
-    {"zonePatience", DurationField{&Config::zone_patience, {}}, kForLater},
+    {"zonePatience", DurationField{&Config::zone_patience, {}}},
     {"zoneHoldDown", DurationField{&Config::zone_hold_down, {}}, kForLater},
     {"zoneFrom", ChoiceField<ZoneFrom>{&Config::zone_from, kZoneSources}, kForLater},
     {"pick", ChoiceField<Pick>{&Config::pick, kPicks}, kForLater},

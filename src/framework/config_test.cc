@@ -262,11 +262,11 @@ TEST(LoadConfig, WarnsOfNamesThatDoNothing) {
 }
 
 TEST(LoadConfig, WarnsOfWhatNothingReadsYetUnlessItIsTheDefault) {
-  EXPECT_THAT(Load("period: 2s\nzonePatience: 5m\npick: leastFragment\n")->warnings,
-              ElementsAre("sched.yaml:2:1: 'zonePatience' is for a later version: nothing reads it "
+  EXPECT_THAT(Load("period: 2s\nstarveAfter: 5m\npick: leastFragment\n")->warnings,
+              ElementsAre("sched.yaml:2:1: 'starveAfter' is for a later version: nothing reads it "
                           "yet",
                           "sched.yaml:3:1: 'pick' is for a later version: nothing reads it yet"));
-  EXPECT_THAT(Load("zonePatience: 0s\npick: index\nearmarkMax: none\n")->warnings, IsEmpty());
+  EXPECT_THAT(Load("starveAfter: 30s\npick: index\nearmarkMax: none\n")->warnings, IsEmpty());
 }
 
 TEST(LoadConfig, FiftyNestedLevelsWork) {

@@ -29,6 +29,7 @@ struct TopologyPolicy {
   bool strict = false;               // indexes of nodes must rise with ranks
   bool pack = false;                 // fill a node first, rather than spread evenly
   std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty
+  WallTime patient_until{};          // until then one, whatever `max_zones` says, in that case
   // Cells in the order in which they are tried: the live siblings' own, else all; a job without
   // topology gets the cells that hold all nodes of a spec code.
   std::vector<model::CellId> cells;

@@ -44,13 +44,16 @@ void SiblingCells(const Cluster& cluster, const model::Job& job, Network network
   }
 }
 
-TopologyPolicy PolicyOf(const Cluster& cluster, JobId id) {
+TopologyPolicy PolicyOf(const framework::Session& session, JobId id) {
+  const Cluster& cluster = session.cluster();
   const model::Job& job = cluster.jobs()[id];
   TopologyPolicy policy;
   policy.enabled = EnableTopologyScheduling(job);
   policy.strict = policy.enabled && job.notes.topology == model::TopologyMode::kStrict;
   policy.pack = job.notes.pack;
   policy.max_zones = job.notes.max_zones;
+  if (const auto made = job.object ? job.object->metadata.creation_timestamp.at : std::nullopt)
+    policy.patient_until = *made + session.config().zone_patience;
   policy.network = NetworkOf(cluster, job);
   std::set<CellKey> siblings;
   if (policy.enabled) SiblingCells(cluster, job, policy.network, siblings);
@@ -123,7 +126,7 @@ std::optional<NodeId> SelectBestNode(const Cluster& cluster, JobId job,
 
 void Topology::OnSessionOpen(framework::Session& session) {
   const Cluster& cluster = session.cluster();
-  session.predicate_zone = [&](JobId job) { return PolicyOf(cluster, job); };
+  session.predicate_zone = [&](JobId job) { return PolicyOf(session, job); };
   session.quota_allocate.Add("topology",
                              [&](const framework::JobRound& round, framework::Refusals& why) {
                                return ForceNodeOrder(cluster, round, why);
