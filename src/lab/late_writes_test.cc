@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// A leader dies with writes under way, which reach the server as late as they may: while nobody
+// leads, at the last moment when the next one already reads. Two gangs compete for every node; for
+// each write of the first one's placing, in both commit orders: no pod is bound twice, no card sold
+// twice, one gang runs whole, and the other when that one is gone.
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/keys.h"
+#include "lab/replica_for_test.h"
+#include "testing/words.h"
+
+namespace sky::lab {
+namespace {
+
+using namespace std::chrono_literals;
+
+testing::Words Words(std::string_view text) { return *testing::ReadWords(text); }
+
+class Stage {
+ public:
+  explicit Stage(framework::CommitOrder order) : order_(order) {
+    for (int i = 0; i < 4; ++i) {
+      const std::string node = fmt::format("n{}", i);
+      Put(testing::MakeNode(node, Words("gpu=8 hca=8")));
+      Put(testing::MakeTopology(node, "roce", {"S1"}));
+      Put(testing::MakeQuota(fmt::format("q-{}", i), Words("gpu=8 hca=8")));
+    }
+    api::PriorityClass urgent;
+    urgent.metadata.name = "urgent";
+    urgent.value = 1000;
+    Put(urgent);
+    Start();
+    Run(2s, 100ms);
+  }
+  void Start() {
+    replicas_.push_back(
+        std::make_unique<Replica>(static_cast<int>(replicas_.size()), front_, log_, order_));
+  }
+  void Submit() {
+    for (const char* group : {"a", "b"}) Put(testing::MakeGroup(group, 4, {}));
+    for (int i = 0; i < 4; ++i)
+      for (const char* group : {"a", "b"})
+        Put(testing::MakeWorker(group, fmt::format("{}-{}", group, i), Words("gpu=8 hca=8")));
+  }
+  // The leader dies with its n-th write, which lands after `share` thousandths of the time that the
+  // server has for it. False: it wrote less than that.
+  bool DieAtWrite(int n, int share) {
+    Line& line = replicas_.back()->line;
+    line.DieAtWrite(n, [this, share](kube::Request request) {
+      ++late_;
+      const Duration wait = request.timeout * share / 1000;
+      request.timeout -= wait;
+      server_loop_.RunAfter(wait, [this, request] { wire_.Send(request, [](const auto&) {}); });
+    });
+    for (Duration gone{}; gone < 4s && !line.dead(); gone += 100ms) Run(100ms, 50ms);
+    if (!line.dead()) return false;
+    line.Die();
+    dead_ = replicas_.size();
+    return true;
+  }
+  void Run(Duration time, Duration step) {
+    for (Duration gone{}; gone < time; gone += step) {
+      c_.api->Tick();
+      server_loop_.Advance(step);
+      for (size_t i = dead_; i < replicas_.size(); ++i) replicas_[i]->Advance(step);
+    }
+    CheckBound();
+  }
+  // "a on n0 n1 n2 n3; b waits"
+  std::string Where() {
+    std::string text;
+    for (const char* group : {"a", "b"}) {
+      std::string nodes;
+      for (int i = 0; i < 4; ++i) {
+        const Reply pod = c_.client->Get(fmt::format("{}/{}-{}", kPods, group, i));
+        if (!pod.ok()) continue;
+        const std::string node = TextAt(J(pod.body), {"spec", "nodeName"});
+        nodes += node.empty() ? "" : " " + node;
+      }
+      text += fmt::format("{}{}{}", text.empty() ? "" : "; ", group,
+                          nodes.empty() ? " waits" : " on" + nodes);
+    }
+    return text;
+  }
+  void Edit(const std::string& path, std::string_view patch) {
+    EXPECT_TRUE(c_.client->Patch(InProcess::PatchType::kMerge, path, J(patch)).ok());
+  }
+  void Remove(const std::string& group) {
+    for (int i = 0; i < 4; ++i)
+      c_.client->Delete(fmt::format("{}/{}-{}?gracePeriodSeconds=0", kPods, group, i));
+    c_.client->Delete(kGroups + "/" + group);
+  }
+  const Replica& leader() const { return *replicas_.back(); }
+  int late() const { return late_; }
+
+ private:
+  template <class T>
+  void Put(const T& object) {
+    const api::Kind& kind = api::KindOf<T>();
+    const std::string ns = kind.namespaced ? "default" : "";
+    EXPECT_EQ(c_.client->Post(kind.Path(ns, ""), J(api::Encode(object))).status, 201);
+  }
+  // A pod that has a node keeps it, and no card is sold twice.
+  void CheckBound() {
+    std::map<std::string, int> pods_on;
+    for (const char* group : {"a", "b"})
+      for (int i = 0; i < 4; ++i) {
+        const std::string name = fmt::format("{}-{}", group, i);
+        const Reply pod = c_.client->Get(kPods + "/" + name);
+        const std::string node = pod.ok() ? TextAt(J(pod.body), {"spec", "nodeName"}) : "";
+        if (node.empty()) continue;
+        std::string& known = bound_[name];
+        EXPECT_TRUE(known.empty() || known == node) << name;
+        known = node;
+        EXPECT_EQ(++pods_on[node], 1) << node;
+      }
+  }
+
+  const framework::CommitOrder order_;
+  TestCluster c_;
+  kube::ManualLoop server_loop_{c_.clock};
+  Front front_{*c_.api, c_.clock,
+               [this](Duration wait, std::function<void()> task) {
+                 server_loop_.RunAfter(wait, std::move(task));
+               },
+               [](int) {}};
+  ProcessTransport wire_{server_loop_, front_};
+  std::vector<Sent> log_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  size_t dead_ = 0;
+  int late_ = 0;
+  std::map<std::string, std::string> bound_;
+};
+
+struct LateWrites : ::testing::TestWithParam<framework::CommitOrder> {
+  LateWrites() { spdlog::set_level(spdlog::level::off); }
+  ~LateWrites() override { spdlog::set_level(spdlog::level::info); }
+};
+
+TEST_P(LateWrites, OfALeaderThatDiedDoNoHarmToTheNext) {
+  int killed = 0, late = 0, b_won = 0;
+  for (int n = 1; n < 100; ++n) {
+    SCOPED_TRACE(fmt::format("write {}", n));
+    Stage stage(GetParam());
+    stage.Submit();
+    if (!stage.DieAtWrite(n, std::array{0, 500, 999}[n % 3])) break;
+    ++killed;
+    stage.Start();
+    // The next one may have reasons to decide otherwise.
+    const bool turned = n % 2 == 0;
+    if (turned) stage.Edit(kGroups + "/b", R"({"spec":{"priorityClassName":"urgent"}})");
+    stage.Run(24s, 400ms);
+    const std::string first = "a on n0 n1 n2 n3; b waits", other = "a waits; b on n0 n1 n2 n3";
+    const bool b_runs = turned && stage.Where() == other;
+    EXPECT_EQ(stage.Where(), b_runs ? other : first);
+    EXPECT_EQ(stage.leader().Audit(), "");
+    stage.Remove(b_runs ? "b" : "a");
+    stage.Run(4s, 400ms);
+    EXPECT_EQ(stage.Where(), b_runs ? first : other);
+    late += stage.late();
+    b_won += b_runs ? 1 : 0;
+  }
+  EXPECT_GE(killed, 9) << "a record, four bindings, four statuses";
+  EXPECT_GT(late, killed) << "several were under way at once";
+  EXPECT_LT(b_won, killed / 2) << "what was written is carried out, whoever is urgent now";
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, LateWrites,
+                         ::testing::Values(framework::CommitOrder::kPlacementFirst,
+                                           framework::CommitOrder::kQuotaFirst),
+                         [](const auto& one) {
+                           return one.param == framework::CommitOrder::kPlacementFirst
+                                      ? "PlacementFirst"
+                                      : "QuotaFirst";
+                         });
+
+}  // namespace
+}  // namespace sky::lab
