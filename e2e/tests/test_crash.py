@@ -4,20 +4,13 @@ write, answers nothing any more, the process is killed, and its successor has to
 import http.client
 import signal
 
-from harness.scheduler import Scheduler
-from test_scheduler import WORKERS, Example
+from test_scheduler import FAULTS, WORKERS, Example
 
-FAULTS = "/lab/faults"
 MOST = 60  # writes: far more than the example has
 
 
 class Crash(Example):
     targets = ("lab",)
-
-    def start_alone(self, config):
-        scheduler = Scheduler(self.cluster, config, ["--no-leader-elect"])
-        self.wait_until("the first cycle", 20, scheduler.ready)
-        return scheduler
 
     def cut_after(self, n):
         self.api.must("POST", FAULTS, {"faults": [
@@ -32,9 +25,6 @@ class Crash(Example):
         except http.client.HTTPException:  # cut between the two questions
             self.api.close()
             return False
-
-    def finished(self):
-        return self.places() == self.expected_places() and self.statuses() == self.expected_statuses()
 
     def one_crash(self, config, n):
         """Whether there was an n-th write to be killed after; the dead process's id."""
@@ -61,14 +51,6 @@ class Crash(Example):
         self.bound_once(since)
         return cut
 
-    def bound_once(self, since):
-        nodes = {}
-        for pod in self.history(self.pod_path(), since):
-            if pod["spec"].get("nodeName"):
-                nodes.setdefault(pod["metadata"]["name"], set()).add(pod["spec"]["nodeName"])
-        self.assertEqual({name: len(on) for name, on in nodes.items()},
-                         {f"{self.prefix}-worker-{i}": 1 for i in range(WORKERS)})
-
     def crash_everywhere(self, config, prefix):
         killed = 0
         for n in range(1, MOST):
@@ -80,12 +62,6 @@ class Crash(Example):
             killed += 1
         self.assertFalse(cut, f"more than {MOST} writes")
         self.assertGreaterEqual(killed, 1 + 2 * WORKERS, "a Placement, four bindings, four statuses")
-
-    def forget_round(self):
-        """What a round made goes before the next one: its nodes would be room for it."""
-        self.doCleanups()
-        self.api = self.cluster.api()
-        self.addCleanup(self.api.close)
 
     def test_placement_first_survives_a_crash_after_every_write(self):
         self.crash_everywhere("", "cp")

@@ -7,6 +7,7 @@ from harness.case import MERGE, NAMESPACE, OURS, Case
 from harness.scheduler import ACCOUNT, Scheduler
 
 WORKERS = 4
+FAULTS = "/lab/faults"
 
 
 class Example(Case):
@@ -43,6 +44,28 @@ class Example(Case):
                          "annotations": {"scheduling.infini-ai.com/group-name": f"{self.prefix}-train"}},
             "spec": {"schedulerName": "sky-scheduler", "terminationGracePeriodSeconds": 0,
                      "containers": [{"name": "main", "image": "none", "resources": {"requests": asked, "limits": asked}}]}})
+
+    def start_alone(self, config):
+        scheduler = Scheduler(self.cluster, config, ["--no-leader-elect"])
+        self.wait_until("the first cycle", 20, scheduler.ready)
+        return scheduler
+
+    def finished(self):
+        return self.places() == self.expected_places() and self.statuses() == self.expected_statuses()
+
+    def bound_once(self, since):
+        nodes = {}
+        for pod in self.history(self.pod_path(), since):
+            if pod["spec"].get("nodeName"):
+                nodes.setdefault(pod["metadata"]["name"], set()).add(pod["spec"]["nodeName"])
+        self.assertEqual({name: len(on) for name, on in nodes.items()},
+                         {f"{self.prefix}-worker-{i}": 1 for i in range(WORKERS)})
+
+    def forget_round(self):
+        """What a round made goes before the next one: its nodes would be room for it."""
+        self.doCleanups()
+        self.api = self.cluster.api()
+        self.addCleanup(self.api.close)
 
     def places(self):
         pods = [self.api.get(self.pod_path(f"{self.prefix}-worker-{i}")) for i in range(WORKERS)]
