@@ -26,11 +26,15 @@ SCHEDULER_CONFIG = {
 }
 
 
+# To be measured: writes reach the disk, nobody is queued, and no audit log is written.
+FOR_LOAD = ["--enable-priority-and-fairness=false", "--max-requests-inflight=3000", "--max-mutating-requests-inflight=3000"]
+
+
 class RealCluster:
     name = "real"
 
-    def __init__(self, programs, folder):
-        self.programs, self.folder = programs, folder
+    def __init__(self, programs, folder, for_load=False):
+        self.programs, self.folder, self.for_load = programs, folder, for_load
         self.processes = Processes(folder)
         self.port = self.server = None
         self.revocable, self.numbers = {}, itertools.count()  # account: the secret that its token hangs on
@@ -53,7 +57,8 @@ class RealCluster:
             self.make_certificates()
             self.start_api_server()
             self.install()
-            self.start_kube_scheduler()
+            if not self.for_load:
+                self.start_kube_scheduler()
         except BaseException:
             self.stop()
             raise
@@ -93,7 +98,8 @@ class RealCluster:
         self.processes.start("etcd", [
             os.path.join(self.programs, "etcd"), "--data-dir", self.path("etcd"), "--log-level", "warn",
             "--listen-client-urls", etcd, "--advertise-client-urls", etcd, "--listen-peer-urls", peer,
-            "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}", "--unsafe-no-fsync"])
+            "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
+            *([] if self.for_load else ["--unsafe-no-fsync"])])
         self.port = free_port()
         with open(self.path("audit-policy.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(AUDIT_POLICY, file)
@@ -107,7 +113,8 @@ class RealCluster:
             f"--service-account-signing-key-file={self.path('accounts.key')}",
             "--service-cluster-ip-range=10.96.0.0/16", "--endpoint-reconciler-type=none",
             f"--disable-admission-plugins={NO_CONTROLLERS}",
-            f"--audit-policy-file={self.path('audit-policy.yaml')}", f"--audit-log-path={self.path('audit.log')}"])
+            *(FOR_LOAD if self.for_load else [f"--audit-policy-file={self.path('audit-policy.yaml')}",
+                                              f"--audit-log-path={self.path('audit.log')}"])])
         self.write_kubeconfig("admin", self.client_certificate("admin"))
         self.write_kubeconfig("kube-scheduler", self.client_certificate("kube-scheduler"))
         self.server.wait_ready(60, self.ready)
@@ -182,14 +189,18 @@ class RealCluster:
             self.kubectl().must("-n", NAMESPACE, "delete", "secret", self.revocable.pop(account))
 
     def start_kube_scheduler(self):
+        self.processes.start("kube-scheduler", self.kube_scheduler())
+
+    def kube_scheduler(self):
+        """Its command line, with its settings written."""
         config = SCHEDULER_CONFIG | {"clientConnection": {"kubeconfig": self.kubeconfig("kube-scheduler"), "qps": 5000, "burst": 10000}}
         with open(self.path("kube-scheduler.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(config, file)
-        self.processes.start("kube-scheduler", [
+        return [
             os.path.join(self.programs, "kube-scheduler"), f"--config={self.path('kube-scheduler.yaml')}",
             "--bind-address=127.0.0.1", f"--secure-port={free_port()}", f"--cert-dir={self.path()}",
             f"--authentication-kubeconfig={self.kubeconfig('kube-scheduler')}",
-            f"--authorization-kubeconfig={self.kubeconfig('kube-scheduler')}"])
+            f"--authorization-kubeconfig={self.kubeconfig('kube-scheduler')}"]
 
     def audited(self, account):
         """Every finished request of one of our accounts so far, as audit events."""
