@@ -86,7 +86,7 @@ std::optional<Duration> Election::WriteTimeout(MonoTime now) const {
 
 // Half of the renew deadline, so that a call that hangs leaves time for a second one.
 CallOptions Election::Call() const {
-  return {.timeout = options_.renew_deadline / 2, .urgent = true};
+  return {.timeout = options_.renew_deadline / 2, .urgency = Urgency::kLease};
 }
 
 void Election::Attempt() {

@@ -66,7 +66,7 @@ class ElectionTest : public ::testing::Test {
 
 TEST_F(ElectionTest, AMissingLeaseIsCreatedAndHeld) {
   EXPECT_EQ(NextMethod(), Method::kGet);
-  EXPECT_TRUE(transport_.next().urgent);
+  EXPECT_EQ(transport_.next().urgency, Urgency::kLease);
   EXPECT_FALSE(Timeout());
   transport_.Answer(404, "");
   EXPECT_EQ(NextMethod(), Method::kPost);

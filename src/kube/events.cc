@@ -67,7 +67,7 @@ void EventRecorder::Begin(const Key& key, EventNote note) {
     ++stats_.dropped_full;
     return;
   }
-  if (!Allow(note.regarding)) {
+  if (!Allow(note)) {
     ++stats_.dropped_rate;
     return;
   }
@@ -80,14 +80,23 @@ void EventRecorder::Begin(const Key& key, EventNote note) {
   ArmSweep();
 }
 
-// A bucket of `burst` tokens for each object, refilled by one in each `refill`.
-bool EventRecorder::Allow(const api::ObjectReference& object) {
+bool EventRecorder::Allow(const EventNote& note) {
   const MonoTime now = client_.loop().Now();
-  Bucket& bucket =
-      buckets_.try_emplace(Identity(object), Bucket{options_.burst, now}).first->second;
-  const double refilled = std::chrono::duration<double>(now - bucket.filled) /
-                          std::chrono::duration<double>(options_.refill);
-  bucket = {std::min(options_.burst, bucket.tokens + refilled), now};
+  if (note.type == EventNote::Type::kNormal) {
+    const auto crowd = crowds_.try_emplace(note.regarding.kind, Bucket{options_.crowd, now}).first;
+    if (!Draw(crowd->second, options_.crowd, options_.crowd_refill)) return false;
+  }
+  const auto own =
+      buckets_.try_emplace(Identity(note.regarding), Bucket{options_.burst, now}).first;
+  return Draw(own->second, options_.burst, options_.refill);
+}
+
+// A bucket of `burst` tokens, refilled by one in each `refill`.
+bool EventRecorder::Draw(Bucket& bucket, double burst, Duration refill) const {
+  const MonoTime now = client_.loop().Now();
+  const double refilled =
+      std::chrono::duration<double>(now - bucket.filled) / std::chrono::duration<double>(refill);
+  bucket = {std::min(burst, bucket.tokens + refilled), now};
   if (bucket.tokens < 1) return false;
   bucket.tokens -= 1;
   return true;

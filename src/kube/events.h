@@ -3,8 +3,9 @@
 // first is POSTed, its first repetition PATCHes the series in, later ones are only counted and told
 // every flush_period; a series idle for idle_end is told a last time and forgotten. Nothing here
 // ever blocks or matters: the queue is bounded and what doesn't fit is dropped, as is what one
-// object says too often. Record is for any thread; the rest is a state machine on the transport's
-// loop.
+// object says too often, and what is normal in a crowd: a thousand pods that start together would
+// be a thousand writes that nobody reads. Record is for any thread; the rest is a state machine on
+// the transport's loop.
 #pragma once
 
 #include <atomic>
@@ -40,6 +41,8 @@ struct EventOptions {
   size_t series = 4096;                       // remembered at a time
   double burst = 25;                          // different events of one object at once, …
   Duration refill = std::chrono::minutes(5);  // … and one more after this time
+  double crowd = 100;                         // normal events of all objects of a kind at once, …
+  Duration crowd_refill = std::chrono::milliseconds(100);  // … and one more after this time
   Duration flush_period = std::chrono::minutes(30);
   Duration idle_end = std::chrono::minutes(6);
   Duration timeout = std::chrono::seconds(10);
@@ -84,7 +87,8 @@ class EventRecorder {
   static Key KeyOf(const EventNote& note);
   void Take(EventNote note);
   void Begin(const Key& key, EventNote note);
-  bool Allow(const api::ObjectReference& object);
+  bool Allow(const EventNote& note);
+  bool Draw(Bucket& bucket, double burst, Duration refill) const;
   api::Event MakeEvent(EventNote note);
   std::string NewName(const api::ObjectReference& object);
   void ForgetLongestUnused();
@@ -105,6 +109,7 @@ class EventRecorder {
   Lifeline lifeline_;
   std::map<Key, Series> series_;
   std::unordered_map<std::string, Bucket> buckets_;  // by object
+  std::map<std::string, Bucket> crowds_;             // by kind
   std::deque<Key> queue_;
   size_t in_flight_ = 0;
   int64_t last_name_ = 0;

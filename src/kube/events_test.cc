@@ -235,6 +235,27 @@ TEST_F(EventsTest, OneObjectCanNotDrownTheOthers) {
   EXPECT_EQ(transport_.calls().size(), 1u);
 }
 
+TEST_F(EventsTest, OfACrowdNotEachIsToldWhatIsNormalButWhatIsWrongIs) {
+  Use({.crowd = 3, .crowd_refill = 100ms});
+  const auto tell = [&](int from, int to, EventNote::Type type, const char* kind) {
+    const uint64_t before = recorder_->stats().sent;
+    for (int i = from; i < to; ++i) {
+      EventNote note = Note(fmt::format("p{}", i));
+      note.type = type;
+      note.regarding.kind = kind;
+      Record(std::move(note));
+      while (!transport_.calls().empty()) Accept();
+    }
+    return recorder_->stats().sent - before;
+  };
+  EXPECT_EQ(tell(0, 10, EventNote::Type::kNormal, "Pod"), 3u);
+  EXPECT_EQ(recorder_->stats().dropped_rate, 7u);
+  EXPECT_EQ(tell(0, 2, EventNote::Type::kNormal, "PodGroup"), 2u) << "a kind's own";
+  EXPECT_EQ(tell(0, 10, EventNote::Type::kWarning, "Pod"), 10u);
+  transport_.loop().Advance(200ms);
+  EXPECT_EQ(tell(10, 20, EventNote::Type::kNormal, "Pod"), 2u);
+}
+
 TEST_F(EventsTest, MoreSeriesThanRememberedForgetTheLongestUnused) {
   Use({.series = 3});
   for (const char* pod : {"a", "b", "c", "a", "d"}) {

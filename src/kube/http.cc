@@ -91,10 +91,11 @@ void HttpClient::Engine::Take(std::unique_ptr<Transfer> transfer) {
     transfer->deadline_timer =
         loop_->RunAt(transfer->deadline(), [this, late = transfer.get()] { GiveUp(*late); });
   const bool full = !transfer->is_stream() && unary_running_ >= options_.max_in_flight;
-  if (full && !transfer->request().urgent)
-    queue_.push_back(std::move(transfer));
-  else
-    Start(std::move(transfer));
+  const Urgency urgency = transfer->request().urgency;
+  if (!full || urgency == Urgency::kLease) return Start(std::move(transfer));
+  const auto behind = std::ranges::find_if(
+      queue_, [&](const auto& waiting) { return waiting->request().urgency < urgency; });
+  queue_.insert(behind, std::move(transfer));
 }
 
 // The deadline has come: of one on the wire, the connection is closed with it.

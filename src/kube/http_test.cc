@@ -251,7 +251,7 @@ TEST_F(HttpTest, TheTimeoutBoundsTheWaitAndGoesOutAndClosesTheConnection) {
   EXPECT_EQ(server.seen().size(), 1u);
 }
 
-TEST_F(HttpTest, NoMoreThanTheBoundIsOnTheWireAndUrgentOnesPass) {
+TEST_F(HttpTest, NoMoreThanTheBoundIsOnTheWireAndTheLeasePasses) {
   LoopbackServer* held = nullptr;
   LoopbackServer server([&](const Seen& seen, Conn& conn) {
     if (seen.target == "/held") held->Hold();
@@ -268,15 +268,41 @@ TEST_F(HttpTest, NoMoreThanTheBoundIsOnTheWireAndUrgentOnesPass) {
   Request late = Get("/late");
   late.timeout = 50ms;
   EXPECT_EQ(Fetch(*client, late).error().code(), Code::kCancelled);
-  Request urgent = Get("/urgent");
-  urgent.urgent = true;
-  EXPECT_TRUE(Fetch(*client, urgent));
+  Request lease = Get("/lease");
+  lease.urgency = Urgency::kLease;
+  EXPECT_TRUE(Fetch(*client, lease));
   EXPECT_EQ(server.seen().size(), 3u);
   server.Release();
   EXPECT_TRUE(queued.get_future().get());
   EXPECT_EQ(server.seen().size(), 4u);
   client->Shutdown(10s);
   EXPECT_EQ(done, 2);
+}
+
+TEST_F(HttpTest, DecisionsPassWhatIsOrdinaryAndKeepTheirOrder) {
+  LoopbackServer* held = nullptr;
+  LoopbackServer server([&](const Seen& seen, Conn& conn) {
+    if (seen.target == "/held") held->Hold();
+    return Ok(seen, conn);
+  });
+  held = &server;
+  auto client = Connect(server.url(), {.max_in_flight = 1});
+  const auto send = [&](const std::string& target, Urgency urgency) {
+    Request request = Get(target);
+    request.urgency = urgency;
+    client->Send(std::move(request), [](const Result<Response>&) {});
+  };
+  send("/held", Urgency::kOrdinary);
+  ASSERT_TRUE(server.WaitForRequests(1));
+  for (const char* name : {"/a", "/b"}) send(name, Urgency::kOrdinary);
+  for (const char* name : {"/1", "/2", "/3"}) send(name, Urgency::kDecision);
+  send("/c", Urgency::kOrdinary);
+  server.Release();
+  client->Shutdown(10s);
+  std::vector<std::string> order;
+  for (const Seen& seen : server.seen()) order.push_back(seen.target);
+  EXPECT_EQ(order, (std::vector<std::string>{"/held", "/1", "/2", "/3", "/a", "/b", "/c"}));
+  EXPECT_EQ(server.connections(), 1);
 }
 
 TEST_F(HttpTest, ManyRequestsShareFewConnections) {

@@ -208,7 +208,7 @@ void RawClient::Call(Request request, CallOptions options, Done<std::string> don
 void RawClient::Checked(Status check, Request request, CallOptions options,
                         Done<std::string> done) {
   request.timeout_to_server = true;
-  request.urgent = options.urgent;
+  request.urgency = options.urgency;
   if (options.dry_run && request.method != Method::kGet)
     request.query.emplace_back("dryRun", "All");
   auto call =

@@ -24,7 +24,7 @@ struct CallOptions {
   Duration timeout = std::chrono::seconds(30);
   bool dry_run = false;          // dryRun=All: checked, not stored
   bool retry_throttled = false;  // a write answered by 429 with Retry-After is sent again in time
-  bool urgent = false;           // goes before everything that waits for a connection
+  Urgency urgency = Urgency::kOrdinary;
 };
 
 enum class Part { kObject, kStatus };  // kStatus: the status subresource

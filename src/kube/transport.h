@@ -28,6 +28,13 @@ std::string_view MethodName(Method method);
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
+// Who goes first when all connections are busy.
+enum class Urgency : uint8_t {
+  kOrdinary,
+  kDecision,  // passes what is ordinary
+  kLease,     // doesn't wait: whoever loses the lease has nothing to decide
+};
+
 struct Request {
   Method method = Method::kGet;
   std::string path;          // "/api/v1/nodes/n1": escaped (api::Kind::Path), no query
@@ -40,8 +47,7 @@ struct Request {
   // What is left of `timeout` also goes out as ?timeout=, so that the server gives up no later than
   // we do.
   bool timeout_to_server = false;
-  // Passes the queue of requests that wait for a free connection: for the lease.
-  bool urgent = false;
+  Urgency urgency = Urgency::kOrdinary;
   // Not the first try of its call.
   bool repeated = false;
 };

@@ -56,27 +56,27 @@ std::string ConditionsDocument(const api::Kind& kind, const std::string& ns,
 }  // namespace
 
 // Without time left the call fails with kCancelled before anything is sent.
-kube::CallOptions KubeWriter::Write(bool urgent) const {
+kube::CallOptions KubeWriter::Write(kube::Urgency urgency) const {
   kube::CallOptions options;
   options.timeout = leadership_.leading() ? leadership_.WriteTimeout().value_or(Duration::zero())
                                           : Duration::zero();
-  options.urgent = urgent;
+  options.urgency = urgency;
   return options;
 }
 
 kube::CallOptions KubeWriter::Read() const {
   kube::CallOptions options;
   options.timeout = std::chrono::seconds(5);
-  options.urgent = true;
+  options.urgency = kube::Urgency::kDecision;
   return options;
 }
 
 void KubeWriter::CreatePlacement(const api::Placement& placement, Done<api::Placement> done) {
-  client_.Create<api::Placement>(placement, Write(true), std::move(done));
+  client_.Create<api::Placement>(placement, Write(kube::Urgency::kDecision), std::move(done));
 }
 
 void KubeWriter::UpdatePlacement(const api::Placement& placement, Done<api::Placement> done) {
-  client_.Update<api::Placement>(placement, Write(true), std::move(done));
+  client_.Update<api::Placement>(placement, Write(kube::Urgency::kDecision), std::move(done));
 }
 
 void KubeWriter::GetPlacement(const std::string& ns, const std::string& name,
@@ -88,11 +88,12 @@ void KubeWriter::DeletePlacement(const std::string& ns, const std::string& name,
                                  const std::string& uid, Done<Written> done) {
   kube::DeleteOptions del;
   del.uid = uid;
-  client_.Delete<api::Placement>(ns, name, del, Write(true), FromStatus(std::move(done)));
+  client_.Delete<api::Placement>(ns, name, del, Write(kube::Urgency::kDecision),
+                                 FromStatus(std::move(done)));
 }
 
 void KubeWriter::Bind(const cache::BindRequest& request, Done<Written> done) {
-  kube::CallOptions options = Write(true);
+  kube::CallOptions options = Write(kube::Urgency::kDecision);
   options.dry_run = request.dry_run;
   api::StringMap annotations(request.annotations.begin(), request.annotations.end());
   client_.Bind({request.namespace_, request.name, request.uid}, request.node, annotations, options,
@@ -110,7 +111,8 @@ void KubeWriter::GetPodGroup(const std::string& ns, const std::string& name,
 
 void KubeWriter::PatchQuotaStatus(const std::string& name, const std::string& body,
                                   Done<Written> done) {
-  client_.MergePatch<api::Quota>("", name, kube::Part::kStatus, body, Write(false),
+  client_.MergePatch<api::Quota>("", name, kube::Part::kStatus, body,
+                                 Write(kube::Urgency::kOrdinary),
                                  WithoutBody<api::Quota>(std::move(done)));
 }
 
@@ -120,7 +122,7 @@ void KubeWriter::ApplyPodGroupConditions(const std::string& ns, const std::strin
   client_.ApplyPatch<api::PodGroup>(
       ns, name, kube::Part::kStatus,
       ConditionsDocument(api::KindOf<api::PodGroup>(), ns, name, conditions),
-      {std::string(kFieldManager), true}, Write(false),
+      {std::string(kFieldManager), true}, Write(kube::Urgency::kOrdinary),
       WithoutBody<api::PodGroup>(std::move(done)));
 }
 
@@ -128,12 +130,13 @@ void KubeWriter::ApplyPodCondition(const std::string& ns, const std::string& nam
                                    const api::Condition& condition, Done<Written> done) {
   client_.ApplyPatch<api::Pod>(ns, name, kube::Part::kStatus,
                                ConditionsDocument(api::KindOf<api::Pod>(), ns, name, {condition}),
-                               {std::string(kFieldManager), true}, Write(false),
+                               {std::string(kFieldManager), true}, Write(kube::Urgency::kOrdinary),
                                WithoutBody<api::Pod>(std::move(done)));
 }
 
 void KubeWriter::CreateQueue(const api::Queue& queue, Done<Written> done) {
-  client_.Create<api::Queue>(queue, Write(false), WithoutBody<api::Queue>(std::move(done)));
+  client_.Create<api::Queue>(queue, Write(kube::Urgency::kOrdinary),
+                             WithoutBody<api::Queue>(std::move(done)));
 }
 
 }  // namespace sky::scheduler

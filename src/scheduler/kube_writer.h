@@ -45,7 +45,7 @@ class KubeWriter final : public cache::ClusterWriter {
   void Event(const EventNote& event) override { events_.Note(event); }
 
  private:
-  kube::CallOptions Write(bool urgent) const;
+  kube::CallOptions Write(kube::Urgency urgency) const;
   kube::CallOptions Read() const;
 
   kube::Client& client_;

@@ -101,6 +101,9 @@ void Reporter::Write(const std::string& key) {
       std::exchange(report.noted, report.message) != report.message)
     Note(owner.group ? "PodGroup" : "Pod", owner, true,
          owner.group ? report.reason : "FailedScheduling", "Scheduling", report.message);
+  if (owner.group && !report.silent && report.reason.empty() &&
+      std::exchange(report.noted, "Scheduled") != "Scheduled")
+    Note("PodGroup", owner, false, "Scheduled", "Binding", "its members have their places");
   if (owner.group)
     writer_.ApplyPodGroupConditions(owner.namespace_, owner.name, conditions, std::move(answered));
   else
