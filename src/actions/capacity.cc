@@ -2,6 +2,7 @@
 #include "actions/capacity.h"
 
 #include <algorithm>
+#include <span>
 
 #include "actions/round_tasks.h"
 #include "base/natural.h"
@@ -23,7 +24,37 @@ constexpr int64_t kMany = 1'000'000;
 // Classes come and go with the jobs that have them; beyond this the memory starts anew.
 constexpr size_t kSubjects = 4096;
 
+// A share that a node may take: what it costs there, and how many tasks it carries.
+struct Carrier {
+  const Resources* cost;
+  int64_t tasks_each;
+};
+
+// No more tasks than this fit, whatever shares they come with. Of one kind it is the number;
+// several may fit beside each other better than each alone, so they count together, but no task
+// costs less than the least of each name.
+int64_t AtMost(std::span<const Carrier> carriers, const Resources& request, const Resources& room,
+               const model::ResourceNames& names) {
+  int64_t sum = 0;
+  for (const auto& [cost, tasks_each] : carriers)
+    sum += model::TimesFit(*cost, room, names, kMany) * tasks_each;
+  if (carriers.size() < 2) return std::min(sum, kMany);
+  int64_t most_each = 0;
+  Resources least = *carriers[0].cost;
+  for (const auto& [cost, tasks_each] : carriers) {
+    most_each = std::max(most_each, tasks_each);
+    least = least + *cost - Resources::Max(least, *cost);
+  }
+  return std::min({sum, model::TimesFit(least, room, names, kMany) * most_each,
+                   model::TimesFit(request, room, names, kMany)});
+}
+
 }  // namespace
+
+bool LacksRoomAlone(const Verdict& verdict) {
+  return verdict.fit() || verdict.reason == model::Reason::kInsufficientQuotaIdle ||
+         verdict.reason == model::Reason::kWaitingForReleasing;
+}
 
 size_t Capacities::Subject(const Session& session, const Pool& pool) {
   Key key{session.cluster().tasks()[pool.task].facts->task_class, {}};
@@ -52,25 +83,28 @@ const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool
   std::vector<Resources> charges;
   for (const FreeShelf& shelf : pool.shelves)
     charges.push_back(Resources::Max(cluster.quotas()[shelf.sample].request, request));
+  std::vector<Carrier> all, empty, now, shares;  // of one node
   for (const NodeId node_id : cell.nodes) {
     const model::Node& node = cluster.nodes()[node_id];
     steps_ += 3;
     const bool stands = session.task_to_node.Feasible(pool.task, node_id).fit();
-    int64_t now = 0, empty = 0;
+    for (auto* carriers : {&all, &empty, &now, &shares}) carriers->clear();
     for (size_t i = 0; i < pool.shelves.size(); ++i) {
       const FreeShelf& shelf = pool.shelves[i];
-      const int64_t all = model::TimesFit(charges[i], node.allocatable, names, kMany);
-      empty = std::max(empty, all * shelf.tasks_each);
-      if (!stands || all == 0 || !session.quota_to_node.Feasible(shelf.sample, node_id).fit())
-        continue;
-      const int64_t fit = std::min(
-          model::TimesFit(charges[i], node.Room(), names, kMany),
-          model::TimesFit(cluster.quotas()[shelf.sample].request, node.QuotaIdle(), names, kMany));
-      now = std::max(now, fit * shelf.tasks_each);
+      const model::Quota& quota = cluster.quotas()[shelf.sample];
+      if (model::TimesFit(charges[i], node.allocatable, names, 1) == 0) continue;
+      all.push_back({&charges[i], shelf.tasks_each});
+      if (!stands) continue;
+      const Verdict verdict = session.quota_to_node.Feasible(shelf.sample, node_id);
+      if (LacksRoomAlone(verdict)) empty.push_back(all.back());
+      if (!verdict.fit()) continue;
+      now.push_back(all.back());
+      shares.push_back({&quota.request, shelf.tasks_each});
     }
-    count.now += std::min(now, kMany);
-    count.size += std::min(empty, kMany);
-    if (stands) count.empty += std::min(empty, kMany);
+    count.size += AtMost(all, request, node.allocatable, names);
+    count.empty += AtMost(empty, request, node.allocatable, names);
+    count.now += std::min(AtMost(now, request, node.Room(), names),
+                          AtMost(shares, {}, node.QuotaIdle(), names));
   }
   return count;
 }

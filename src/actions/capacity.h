@@ -56,4 +56,7 @@ class Capacities {
   int64_t steps_ = 0;
 };
 
+// A quota may go to a node, or nothing but what is there now keeps it away.
+bool LacksRoomAlone(const model::Verdict& verdict);
+
 }  // namespace sky::actions

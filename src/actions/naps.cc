@@ -54,7 +54,7 @@ bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId j
   }
   // Its classes may have new quotas, or some on nodes: then it is worth a whole look.
   for (FreeShelf& shelf : want.pool.shelves) {
-    const auto first = TakeFrom(cluster, shelf, 1);
+    const auto first = TakeFrom(cluster, shelf, 1, {});
     if (first.empty()) return false;
     shelf.sample = first[0];
   }

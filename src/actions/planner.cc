@@ -9,6 +9,7 @@
 
 #include "actions/round_tasks.h"
 #include "base/natural.h"
+#include "topology/order.h"
 
 namespace sky::actions {
 
@@ -23,6 +24,43 @@ namespace {
 constexpr int64_t kGangSteps = 200'000;
 // Sets of cells that are tried for a gang whose tasks aren't alike, where counts decide nothing.
 constexpr size_t kSmall = 6;
+
+// No more tasks than this find quotas: of each kind as many as there are, and of each quota what it
+// takes of the kind that it takes most of, or of all kinds where two of them fit into it together.
+int64_t QuotasFor(const model::Cluster& cluster, const std::map<const Pool*, int64_t>& kinds) {
+  struct Alike {
+    QuotaId sample;
+    int64_t left, most, sum;
+    bool mixed;
+    std::vector<const Pool*> kinds;
+  };
+  std::map<std::pair<model::ClassId, QuotaId>, Alike> quotas;
+  int64_t by_kind = 0;
+  for (const auto& [pool, count] : kinds) {
+    int64_t room = 0;
+    const auto add = [&](model::ClassId quota_class, QuotaId sample, int64_t left, int64_t each) {
+      const QuotaId alone = quota_class.valid() ? QuotaId{} : sample;
+      Alike& alike = quotas.try_emplace({quota_class, alone}, Alike{sample, left, 0, 0, false, {}})
+                         .first->second;
+      each = std::min(each, count);
+      alike.most = std::max(alike.most, each);
+      alike.sum += each;
+      for (const Pool* other : alike.kinds)
+        alike.mixed = alike.mixed || SitTogether(cluster, sample, pool->task, other->task);
+      alike.kinds.push_back(pool);
+      room += each * left;
+    };
+    for (const FreeShelf& shelf : pool->shelves)
+      add(shelf.demanded ? model::ClassId{} : shelf.quota_class, shelf.sample, shelf.left,
+          shelf.tasks_each);
+    for (const HeldQuota& held : pool->held) add({}, held.quota, 1, held.tasks);
+    by_kind += std::min(room, count);
+  }
+  int64_t by_quota = 0;
+  for (const auto& [key, alike] : quotas)
+    by_quota += (alike.mixed ? alike.sum : alike.most) * alike.left;
+  return std::min(by_kind, by_quota);
+}
 
 }  // namespace
 
@@ -40,6 +78,7 @@ bool Planner::Make() {
   const model::Job& job = cluster_.jobs()[round_.job];
   const std::vector<TaskId> tasks = RoundTasks(cluster_, job);
   if (tasks.empty()) return false;
+  for (const TaskId task : topology::Unranked(cluster_, job)) unranked_.insert(task);
   round_.extras = job.ready >= job.needed;
   if (round_.extras) {
     // Each stands for itself; one like another that found nothing would ask the same in vain.
@@ -61,12 +100,14 @@ bool Planner::Make() {
 
 bool Planner::MakeWhole(std::span<const TaskId> tasks) {
   pools_.clear();  // an extra before this one may have taken quotas
-  const model::Job& job = cluster_.jobs()[round_.job];
   std::vector<TaskId> chain, others;
+  for (const TaskId task : tasks) (InChain(task) ? chain : others).push_back(task);
+  demanded_.clear();
   for (const TaskId task : tasks) {
-    const bool in_chain =
-        policy_.enabled && (cluster_.tasks()[task].facts->needs_rdma || !job.needs_rdma);
-    (in_chain ? chain : others).push_back(task);
+    const QuotaId quota = cluster_.quotas().Find(cluster_.tasks()[task].facts->required_quota);
+    if (quota.valid() && !cluster_.quotas()[quota].node.valid() &&
+        !cluster_.quotas()[quota].planned.valid())
+      demanded_.insert(quota);
   }
   if (!EnoughQuotas(tasks)) return false;
   return chain.empty() ? PlaceAnywhere(others) : PlaceChain(chain, others);
@@ -75,38 +116,25 @@ bool Planner::MakeWhole(std::span<const TaskId> tasks) {
 const Pool& Planner::PoolOf(TaskId task) {
   const model::PodFacts& facts = *cluster_.tasks()[task].facts;
   const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
-  if (added) at->second = DrawPool(session_, task);
+  if (added) at->second = DrawPool(session_, task, demanded_);
   return at->second;
 }
 
 // A cheap necessary condition, and the reason that people can act on: are there quotas at all?
 bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
   const auto n = static_cast<int64_t>(tasks.size());
-  // A quota that several classes may use counts once, for the class that fits it most often.
-  std::map<std::pair<model::ClassId, QuotaId>, int64_t> room;
-  std::map<const Pool*, int64_t> seen;
+  std::map<const Pool*, int64_t> kinds;
   bool takes_many = false;
   for (const TaskId task : tasks) {
     const Pool& pool = PoolOf(task);
-    if (seen[&pool]++ > 0) continue;
-    if (pool.empty()) {
-      if (cluster_.tasks()[task].facts->required_quota.empty()) want_ = {Want::What::kQuotas, 1};
-      ExplainQuotas(tasks, pool);
-      return false;
-    }
+    ++kinds[&pool];
     takes_many = takes_many || pool.TakesMany();
-    for (const FreeShelf& shelf : pool.shelves) {
-      int64_t& one = room[{shelf.demanded ? model::ClassId{} : shelf.quota_class,
-                           shelf.demanded ? shelf.sample : QuotaId{}}];
-      one = std::max(one, std::min(shelf.tasks_each, n) * shelf.left);
-    }
-    for (const HeldQuota& held : pool.held) {
-      int64_t& one = room[{model::ClassId{}, held.quota}];
-      one = std::max(one, std::min(held.tasks, n));
-    }
+    if (!pool.empty()) continue;
+    if (cluster_.tasks()[task].facts->required_quota.empty()) want_ = {Want::What::kQuotas, 1};
+    ExplainQuotas(tasks, pool);
+    return false;
   }
-  int64_t all = 0;
-  for (const auto& [quota, one] : room) all += one;
+  const int64_t all = QuotasFor(cluster_, kinds);
   if (all >= n) return true;
   if (!takes_many) want_ = {Want::What::kQuotas, n};
   round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
@@ -119,6 +147,20 @@ model::ZoneId Planner::ZoneOf(NodeId node) const {
   return cluster_.nodes()[node].zone(policy_.network);
 }
 
+bool Planner::InChain(TaskId task) const {
+  return policy_.enabled &&
+         (cluster_.tasks()[task].facts->needs_rdma || !cluster_.jobs()[round_.job].needs_rdma);
+}
+
+// Where a member is, or will be by what is decided so far.
+NodeId Planner::PlaceOf(TaskId id) const {
+  const model::Task& task = cluster_.tasks()[id];
+  if (task.bound() || task.claim.node.valid()) return task.bound() ? task.node : task.claim.node;
+  if (!task.claim.quota.valid()) return {};
+  const model::Quota& quota = cluster_.quotas()[task.claim.quota];
+  return quota.node.valid() ? quota.node : quota.planned;
+}
+
 // Accelerators of one job stay on one spec code: where members are placed already, theirs.
 std::vector<CellId> Planner::OfOneSpec(std::span<const TaskId> tasks,
                                        std::span<const CellId> cells) const {
@@ -127,8 +169,7 @@ std::vector<CellId> Planner::OfOneSpec(std::span<const TaskId> tasks,
                    [&](TaskId task) { return AsksAccelerator(cluster_, task); }))
     return kept;
   for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
-    const model::Task& task = cluster_.tasks()[id];
-    const NodeId node = task.bound() ? task.node : task.claim.node;
+    const NodeId node = PlaceOf(id);
     if (!node.valid() || !AsksAccelerator(cluster_, id)) continue;
     std::erase_if(kept, [&](CellId cell) {
       return cluster_.cells()[cell].key.spec != cluster_.nodes()[node].spec;
@@ -157,10 +198,11 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   for (size_t i = 0; i < cells.size(); ++i) position[cells[i].id.index()] = i;
   const bool zoned = !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
   const int64_t before = capacities_.steps();
-  std::vector<int64_t> held(cells.size()), slack(cells.size(), INT64_MAX);
+  std::vector<int64_t> held(cells.size()), held_empty(cells.size()), slack(cells.size(), INT64_MAX);
   for (const auto& [pool, count] : kinds) {
     const size_t subject = capacities_.Subject(session_, *pool);
     std::fill(held.begin(), held.end(), 0);
+    std::fill(held_empty.begin(), held_empty.end(), 0);
     for (const HeldQuota& one : pool->held) {
       const model::Quota& quota = cluster_.quotas()[one.quota];
       const NodeId node = quota.node.valid() ? quota.node : quota.planned;
@@ -169,9 +211,9 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
           cluster_.cells().Find(zoned ? model::CellKey{policy_.network, ZoneOf(node), row.spec}
                                       : model::CellKey{model::Network::kRoce, {}, row.spec});
       if (!in.valid() || position[in.index()] == SIZE_MAX) continue;
-      if (!session_.task_to_node.Feasible(pool->task, node).fit() ||
-          !FitsRoom(cluster_, pool->task, one.quota, node).fit())
-        continue;
+      if (!session_.task_to_node.Feasible(pool->task, node).fit()) continue;
+      held_empty[position[in.index()]] += one.tasks;
+      if (!FitsRoom(cluster_, pool->task, one.quota, node).fit()) continue;
       held[position[in.index()]] += one.tasks;
       if (pool == &PoolOf(tasks.front()) && quota.tasks.empty())
         ++cells[position[in.index()]].bound;
@@ -181,7 +223,8 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
       const int64_t now = free.now + held[i];
       const bool alone = kinds.size() == 1;
       cells[i].capacity += alone ? now : std::min(now, count);
-      cells[i].empty += alone ? free.empty : std::min(free.empty, count);
+      const int64_t empty = free.empty + held_empty[i];
+      cells[i].empty += alone ? empty : std::min(empty, count);
       cells[i].size += alone ? free.size : std::min(free.size, count);
       slack[i] = std::min(slack[i], now - count);
     }
@@ -189,6 +232,9 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   for (size_t i = 0; i < cells.size() && kinds.size() > 1; ++i)
     cells[i].capacity += std::max<int64_t>(slack[i], 0);
   budget_ -= capacities_.steps() - before;
+  // Physical order: ids follow the order in which names came in, what is said mustn't.
+  std::sort(cells.begin(), cells.end(),
+            [](const Cell& a, const Cell& b) { return a.rank < b.rank; });
   return cells;
 }
 
@@ -201,7 +247,8 @@ bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> 
   for (const Choice& choice : choices) {
     const std::vector<NodeId> nodes = NodesOf(choice);
     // Ranks of a gang that isn't strict may also stand out of order rather than wait.
-    if (!Place(chain, nodes, true) && (policy_.strict || !Place(chain, nodes, false))) {
+    const bool in_order = Place(chain, nodes, true);
+    if (!in_order && (policy_.strict || !Place(chain, nodes, false))) {
       if (budget_ <= 0) break;
       continue;
     }
@@ -210,6 +257,11 @@ bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> 
     round_.statement.RollBackTo(start);
     round_.plan.tasks.resize(planned);
     pools_.clear();
+    if ((in_order && PlaceTogether(chain, others, choice, true)) ||
+        (!policy_.strict && PlaceTogether(chain, others, choice, false))) {
+      round_.plan.why = {};
+      return true;
+    }
     if (budget_ <= 0) break;
   }
   if (const Duration left = policy_.patient_until - session_.now().wall; left > Duration::zero())
@@ -229,7 +281,7 @@ void Planner::WantRoom(std::span<const TaskId> chain, const std::vector<Cell>& c
   const auto n = static_cast<int64_t>(chain.size());
   want_ = {Want::What::kRoom,
            n,
-           MostCells(n, cells) < 2,
+           MostCells(chain, cells) < 2,
            pool,
            capacities_.Subject(session_, pool),
            policy_.network,
@@ -256,23 +308,24 @@ std::vector<Planner::Choice> Planner::OneCell(std::span<const TaskId> chain,
 
 // Does it have to wait for one cell, rather than be split for its whole life (F42)? Siblings' cells
 // are all its own.
-bool Planner::CouldWait(int64_t n, const std::vector<Cell>& cells) const {
-  return !policy_.with_siblings &&
-         std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.empty >= n; });
+bool Planner::CouldWait(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  return !policy_.with_siblings && std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+    return CouldHoldEmpty(chain, cell);
+  });
 }
 
 // How many cells may the gang span? As many as it says, once its patience is over; else one, or as
 // many as it takes when no zone could hold it even when empty.
-int64_t Planner::MostCells(int64_t n, const std::vector<Cell>& cells) const {
-  if (!CouldWait(n, cells)) return policy_.max_zones.value_or(INT64_MAX);
-  return session_.now().wall < policy_.patient_until ? 1 : policy_.max_zones.value_or(1);
+int64_t Planner::MostCells(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  if (policy_.max_zones && session_.now().wall >= policy_.patient_until) return *policy_.max_zones;
+  return CouldWait(chain, cells) ? 1 : policy_.max_zones.value_or(INT64_MAX);
 }
 
 // The fewest cells of one spec code.
 std::vector<Planner::Choice> Planner::SeveralCells(std::span<const TaskId> chain,
-                                                   const std::vector<Cell>& cells) const {
+                                                   const std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(chain.size());
-  const int64_t most = MostCells(n, cells);
+  const int64_t most = MostCells(chain, cells);
   if (most < 2) return {};
   std::map<model::SpecId, Choice> by_spec;
   for (const Cell& cell : cells)

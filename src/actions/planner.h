@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,7 @@ class Planner {
     model::SpecId spec;
     uint32_t rank = 0;     // physical order
     int64_t capacity = 0;  // tasks like the chain's first that fit now
-    int64_t empty = 0;     // on empty nodes
+    int64_t empty = 0;     // on empty nodes, and through quotas that are on nodes
     int64_t size = 0;      // on empty nodes, those that refuse the task now among them
     int64_t bound = 0;     // idle bound quotas inside
   };
@@ -56,16 +57,25 @@ class Planner {
   std::vector<Choice> OneCell(std::span<const model::TaskId> chain,
                               const std::vector<Cell>& cells) const;
   std::vector<Choice> SeveralCells(std::span<const model::TaskId> chain,
-                                   const std::vector<Cell>& cells) const;
+                                   const std::vector<Cell>& cells);
   static void AddSets(int64_t n, size_t limit, Choice all, std::vector<Choice>& choices);
   void WantRoom(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  bool CouldWait(int64_t tasks, const std::vector<Cell>& cells) const;
-  int64_t MostCells(int64_t tasks, const std::vector<Cell>& cells) const;
+  bool CouldWait(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+  int64_t MostCells(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+  bool CouldHoldEmpty(std::span<const model::TaskId> chain, const Cell& cell);
 
   // planner_ask.cc: questions and answers
   std::vector<model::NodeId> NodesOf(const Choice& choice) const;
   bool Place(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered);
-  Asked Draw(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered);
+  bool PlaceTogether(std::span<const model::TaskId> chain, std::span<const model::TaskId> others,
+                     const Choice& choice, bool ordered);
+  bool PlaceOnSpec(std::span<const model::TaskId> tasks, const model::Cell& cell);
+  std::vector<model::NodeId> ThenTheRest(std::vector<model::NodeId> nodes) const;
+  template <class Mustnt>
+  void KeepOff(Asked& asked, Mustnt mustnt) const;
+  bool Ask(Asked asked);
+  Asked Draw(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered,
+             size_t inside);
   void DrawKinds(Asked& asked);
   void DrawHeld(Asked& asked);
   void DrawIntervals(Asked& asked);
@@ -81,9 +91,13 @@ class Planner {
 
   // planner_explain.cc
   void ExplainQuotas(std::span<const model::TaskId> tasks, const Pool& pool);
+  model::TaskId Narrowest(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
   void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
   void ExplainNodes(const Pool& pool, const std::vector<Cell>& cells);
 
+  bool InChain(model::TaskId task) const;
+  bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
+  model::NodeId PlaceOf(model::TaskId task) const;
   model::ZoneId ZoneOf(model::NodeId node) const;
 
   framework::Session& session_;
@@ -92,6 +106,8 @@ class Planner {
   const model::Cluster& cluster_;
   const framework::TopologyPolicy& policy_;
   std::map<std::pair<model::ClassId, std::string>, Pool> pools_;
+  Demanded demanded_;                 // by tasks that are placed together now
+  std::set<model::TaskId> unranked_;  // members that have no order
   Want want_;
   int64_t budget_;  // steps that are left to this gang
 };

@@ -2,6 +2,8 @@
 // A question for the search drawn from the session, and its answer carried out pair by pair. A
 // callback that refuses what the search found teaches the question, which is asked again.
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <unordered_map>
 
 #include "actions/planner.h"
@@ -26,12 +28,23 @@ bool Overbound(const model::Node& node, const model::Resources& request) {
   });
 }
 
+// Physical order.
+bool Before(const model::Cluster& cluster, NodeId a, NodeId b) {
+  const model::Node &x = cluster.nodes()[a], &y = cluster.nodes()[b];
+  return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
+}
+
+void SortByIndex(const model::Cluster& cluster, std::vector<NodeId>& nodes) {
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return Before(cluster, a, b); });
+}
+
 }  // namespace
 
 struct Planner::Asked {
   topology::Question question;
   std::vector<TaskId> tasks;
   std::vector<NodeId> nodes;                   // by spot
+  size_t inside = 0;                           // so many of them, from the left, have an order
   std::unordered_map<size_t, size_t> spot_of;  // by node
   std::vector<const Pool*> kinds;
   std::vector<FreeShelf> shelves;
@@ -45,19 +58,112 @@ std::vector<NodeId> Planner::NodesOf(const Choice& choice) const {
     nodes.insert(nodes.end(), inside.begin(), inside.end());
   }
   // Ranks go cell by cell; those of a strict gang by index alone.
-  if (policy_.strict && choice.size() > 1)
-    std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-      const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
-      return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
-    });
+  if (policy_.strict && choice.size() > 1) SortByIndex(cluster_, nodes);
   return nodes;
 }
 
 bool Planner::Place(std::span<const TaskId> tasks, std::vector<NodeId> nodes, bool ordered) {
+  const size_t inside = nodes.size();
+  return Ask(Draw(tasks, std::move(nodes), ordered, inside));
+}
+
+// The chain in these cells and the others on any node, in one question: where the chain alone took
+// what the others need.
+bool Planner::PlaceTogether(std::span<const TaskId> chain, std::span<const TaskId> others,
+                            const Choice& choice, bool ordered) {
+  const std::vector<NodeId> cells = NodesOf(choice);
+  std::vector<TaskId> tasks(chain.begin(), chain.end());
+  tasks.insert(tasks.end(), others.begin(), others.end());
+  std::vector<NodeId> nodes = ThenTheRest(cells);
+  if (policy_.strict) SortByIndex(cluster_, nodes);
+  Asked asked = Draw(tasks, std::move(nodes), ordered, policy_.strict ? SIZE_MAX : cells.size());
+  const std::set<NodeId> inside(cells.begin(), cells.end());
+  KeepOff(asked, [&](TaskId task, NodeId node) {
+    if (InChain(task)) return !inside.contains(node);
+    return AsksAccelerator(cluster_, task) && cluster_.nodes()[node].spec != choice[0]->spec;
+  });
+  for (size_t i = 0; i < asked.tasks.size(); ++i)
+    asked.question.tasks[i].beside = !InChain(asked.tasks[i]);
+  return Ask(std::move(asked));
+}
+
+// Accelerators on one spec code's nodes, and whoever asks none on any.
+bool Planner::PlaceOnSpec(std::span<const TaskId> tasks, const model::Cell& cell) {
+  if (std::all_of(tasks.begin(), tasks.end(),
+                  [&](TaskId task) { return AsksAccelerator(cluster_, task); }))
+    return Place(tasks, cell.nodes, false);
+  Asked asked = Draw(tasks, ThenTheRest(cell.nodes), false, 0);
+  KeepOff(asked, [&](TaskId task, NodeId node) {
+    return AsksAccelerator(cluster_, task) && cluster_.nodes()[node].spec != cell.key.spec;
+  });
+  return Ask(std::move(asked));
+}
+
+// These nodes, then all others in physical order.
+std::vector<NodeId> Planner::ThenTheRest(std::vector<NodeId> nodes) const {
+  const std::set<NodeId> inside(nodes.begin(), nodes.end());
+  std::vector<NodeId> rest;
+  for (const auto& [key, cell] : cluster_.cells().by_key())
+    if (!key.zone.valid())
+      std::copy_if(cluster_.cells()[cell].nodes.begin(), cluster_.cells()[cell].nodes.end(),
+                   std::back_inserter(rest), [&](NodeId node) { return !inside.contains(node); });
+  SortByIndex(cluster_, rest);
+  nodes.insert(nodes.end(), rest.begin(), rest.end());
+  return nodes;
+}
+
+template <class Mustnt>
+void Planner::KeepOff(Asked& asked, Mustnt mustnt) const {
+  for (size_t k = 0; k < asked.kinds.size(); ++k)
+    for (size_t spot = 0; spot < asked.nodes.size(); ++spot)
+      if (mustnt(asked.kinds[k]->task, asked.nodes[spot]))
+        asked.question.kinds[k].admits[spot] = false;
+}
+
+// Could the cell hold the chain if nothing else was there? Counts say no for certain; yes, where
+// all tasks are alike and get a share each. For the others the search says, without end of quotas.
+bool Planner::CouldHoldEmpty(std::span<const TaskId> chain, const Cell& cell) {
+  if (cell.empty < static_cast<int64_t>(chain.size())) return false;
+  const Pool& pool = PoolOf(chain.front());
+  if (pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
+      std::all_of(chain.begin(), chain.end(), [&](TaskId task) { return &PoolOf(task) == &pool; }))
+    return true;
+  Asked asked = Draw(chain, cluster_.cells()[cell.id].nodes, policy_.strict, SIZE_MAX);
+  topology::Question& question = asked.question;
+  question.fill = topology::Fill::kPack;
+  for (size_t s = 0; s < asked.shelves.size(); ++s) {
+    if (!asked.shelves[s].demanded) question.shelves[s].left = static_cast<int64_t>(chain.size());
+    for (size_t spot = 0; spot < asked.nodes.size(); ++spot)
+      question.shelves[s].admits[spot] = LacksRoomAlone(
+          session_.quota_to_node.Feasible(asked.shelves[s].sample, asked.nodes[spot]));
+  }
+  for (size_t spot = 0; spot < asked.nodes.size(); ++spot) {
+    const model::Resources& all = cluster_.nodes()[asked.nodes[spot]].allocatable;
+    question.spots[spot] = {all, all, 0};
+  }
+  for (size_t h = 0; h < asked.held.size(); ++h) {
+    topology::Spot& spot = question.spots[question.held[h].spot];
+    spot.room -= cluster_.quotas()[asked.held[h]].charge;
+    spot.quota_room -= cluster_.quotas()[asked.held[h]].request;
+  }
+  for (size_t k = 0; k < asked.kinds.size(); ++k)
+    for (size_t spot = 0; spot < asked.nodes.size(); ++spot) {
+      topology::Kind& kind = question.kinds[k];
+      kind.admits[spot] =
+          session_.task_to_node.Feasible(asked.kinds[k]->task, asked.nodes[spot]).fit() &&
+          std::none_of(kind.request.begin(), kind.request.end(), [&](const model::Amount& one) {
+            return one.value > 0 && question.spots[spot].room[one.name] < 0;
+          });
+    }
+  for (topology::Chained& task : question.tasks) task.lowest = 0, task.highest = INT64_MAX;
+  const topology::Answer answer =
+      topology::FindPlaces(question, cluster_.names().resources, budget_);
+  budget_ -= answer.steps + 1;
+  return answer.found();
+}
+
+bool Planner::Ask(Asked asked) {
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
-  Asked asked = Draw(tasks, std::move(nodes), ordered);
-  // Without an order of ranks it would be the same question again.
-  if (!ordered && asked.question.chain == 0 && !policy_.pack) ordered = true;
   for (int repair = 0; repair <= kRepairs && budget_ > 0; ++repair) {
     const topology::Answer answer =
         topology::FindPlaces(asked.question, cluster_.names().resources, budget_);
@@ -70,9 +176,10 @@ bool Planner::Place(std::span<const TaskId> tasks, std::vector<NodeId> nodes, bo
   return false;
 }
 
-Planner::Asked Planner::Draw(std::span<const TaskId> tasks, std::vector<NodeId> nodes,
-                             bool ordered) {
+Planner::Asked Planner::Draw(std::span<const TaskId> tasks, std::vector<NodeId> nodes, bool ordered,
+                             size_t inside) {
   Asked asked;
+  asked.inside = inside;
   asked.nodes = std::move(nodes);
   asked.question.fill = policy_.pack ? topology::Fill::kPack : topology::Fill::kSpread;
   asked.question.spots.reserve(asked.nodes.size());
@@ -83,15 +190,8 @@ Planner::Asked Planner::Draw(std::span<const TaskId> tasks, std::vector<NodeId> 
   }
   // Those without a usable rank, or with another's, have no order (F40).
   std::vector<TaskId> loose;
-  const model::PodFacts* last = nullptr;
-  for (const TaskId task : tasks) {
-    const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-    const bool usable =
-        ordered && facts.index &&
-        !(last != nullptr && last->role == facts.role && last->index == facts.index);
-    (usable ? asked.tasks : loose).push_back(task);
-    last = &facts;
-  }
+  for (const TaskId task : tasks)
+    (ordered && InChain(task) && HasRank(task) ? asked.tasks : loose).push_back(task);
   asked.question.chain = asked.tasks.size();
   asked.tasks.insert(asked.tasks.end(), loose.begin(), loose.end());
   DrawKinds(asked);
@@ -107,7 +207,7 @@ void Planner::DrawKinds(Asked& asked) {
   for (const TaskId task : asked.tasks) {
     const Pool& pool = PoolOf(task);
     const auto [at, added] = kind_of.try_emplace(&pool, question.kinds.size());
-    question.tasks.push_back({at->second, 0, INT64_MAX});
+    question.tasks.push_back({at->second, 0, INT64_MAX, false});
     if (!added) continue;
     asked.kinds.push_back(&pool);
     topology::Kind kind;
@@ -126,7 +226,7 @@ void Planner::DrawKinds(Asked& asked) {
       // As many as there are now: the round itself may have taken some.
       topology::Shelf drawn{
           ShareOf(cluster_.quotas()[shelf.sample]),
-          static_cast<int64_t>(TakeFrom(cluster_, shelf, asked.tasks.size()).size()),
+          static_cast<int64_t>(TakeFrom(cluster_, shelf, asked.tasks.size(), demanded_).size()),
           {}};
       for (const NodeId node : asked.nodes)
         drawn.admits.push_back(session_.quota_to_node.Feasible(shelf.sample, node).fit());
@@ -162,15 +262,13 @@ void Planner::DrawHeld(Asked& asked) {
 void Planner::DrawIntervals(Asked& asked) {
   const model::Job& job = cluster_.jobs()[round_.job];
   topology::Question& question = asked.question;
-  const auto before = [&](NodeId a, NodeId b) {
-    const model::Node &x = cluster_.nodes()[a], &y = cluster_.nodes()[b];
-    return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
-  };
+  const auto before = [&](NodeId a, NodeId b) { return Before(cluster_, a, b); };
   struct Fixed {
     int64_t from, to;  // ranks above stand at or after `from`, ranks below at or before `to`
   };
   const auto fixed = [&](NodeId node) -> std::optional<Fixed> {
-    if (const auto spot = asked.spot_of.find(node.index()); spot != asked.spot_of.end()) {
+    if (const auto spot = asked.spot_of.find(node.index());
+        spot != asked.spot_of.end() && spot->second < asked.inside) {
       const auto at = static_cast<int64_t>(spot->second);
       return Fixed{at, at};
     }
@@ -194,7 +292,7 @@ void Planner::DrawIntervals(Asked& asked) {
     if (!node.valid() || (job.needs_rdma && !task.facts->needs_rdma)) continue;
     if (const auto spot = asked.spot_of.find(node.index()); spot != asked.spot_of.end())
       ++question.spots[spot->second].members;
-    const auto where = task.facts->index ? fixed(node) : std::nullopt;
+    const auto where = HasRank(id) ? fixed(node) : std::nullopt;
     if (!where) continue;
     lowest = std::max(lowest, where->from);
     for (const size_t waiting : open) question.tasks[waiting].highest = where->to;
@@ -210,7 +308,7 @@ bool Planner::Carry(Asked& asked, const std::vector<topology::Seat>& seats) {
       ++opened[seat.quota];
   std::vector<std::vector<QuotaId>> taken;
   for (size_t s = 0; s < asked.shelves.size(); ++s)
-    taken.push_back(TakeFrom(cluster_, asked.shelves[s], opened[s]));
+    taken.push_back(TakeFrom(cluster_, asked.shelves[s], opened[s], demanded_));
   std::map<std::pair<size_t, size_t>, size_t> carried;  // of a kind on a spot
   for (size_t i = 0; i < seats.size(); ++i) {
     const topology::Seat& seat = seats[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a round has no place: the numbers of the best zone, and what each node and quota says.
 #include <algorithm>
+#include <utility>
 
 #include "actions/planner.h"
 #include "actions/round_tasks.h"
@@ -32,10 +33,27 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
         fmt::format("quota {} is not for jobs of queue {}", facts.required_quota, job.queue_name);
 }
 
+// Of tasks that aren't alike: one of the first kind that these cells don't hold even alone.
+TaskId Planner::Narrowest(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
+  std::map<const Pool*, int64_t> kinds;
+  for (const TaskId task : tasks) ++kinds[&PoolOf(task)];
+  if (kinds.size() < 2) return tasks.front();
+  std::vector<model::CellId> where;
+  for (const Cell& cell : cells) where.push_back(cell.id);
+  for (const TaskId task : tasks) {
+    const int64_t count = std::exchange(kinds[&PoolOf(task)], 0);
+    int64_t room = 0;
+    for (const Cell& cell : count > 0 ? Survey(std::span(&task, 1), where) : std::vector<Cell>{})
+      room += cell.capacity;
+    if (room < count) return task;
+  }
+  return tasks.front();
+}
+
 void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(tasks.size());
   Refusals& why = round_.plan.why;
-  const Pool& pool = PoolOf(tasks.front());
+  const Pool& pool = PoolOf(Narrowest(tasks, cells));
   // Quotas that are all on nodes already: those nodes say why.
   if (pool.shelves.empty()) ExplainNodes(pool, cells);
   if (!why.empty()) return;

@@ -71,6 +71,8 @@ class BestNodes {
 
 bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
   if (tasks.empty()) return true;
+  // Drawn now: what is tried below is undone, and quotas that it opened aren't on nodes any more.
+  for (const TaskId task : tasks) PoolOf(task);
   std::vector<model::CellId> everywhere;  // a cell for each spec code
   for (const auto& [key, id] : cluster_.cells().by_key())
     if (!key.zone.valid()) everywhere.push_back(id);
@@ -86,7 +88,8 @@ bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
   std::vector<NodeId> all;
   for (const model::CellId cell : everywhere) {
     const std::vector<NodeId>& nodes = cluster_.cells()[cell].nodes;
-    if (accelerated && (PlaceByScore(tasks, nodes) || Place(tasks, nodes, false))) return true;
+    if (accelerated && (PlaceByScore(tasks, nodes) || PlaceOnSpec(tasks, cluster_.cells()[cell])))
+      return true;
     all.insert(all.end(), nodes.begin(), nodes.end());
   }
   if (!accelerated && (PlaceByScore(tasks, all) || Place(tasks, all, false))) return true;
@@ -106,7 +109,7 @@ bool Planner::PlaceByScore(std::span<const TaskId> tasks, std::span<const NodeId
                               });
     placed = placed || TryHeld(task, nodes);
     for (size_t s = 0; s < pool.shelves.size() && !placed; ++s) {
-      const std::vector<QuotaId> next = TakeFrom(cluster_, pool.shelves[s], 1);
+      const std::vector<QuotaId> next = TakeFrom(cluster_, pool.shelves[s], 1, demanded_);
       if (next.empty()) continue;
       auto at = best.find({&pool, s});
       if (at == best.end()) {

@@ -57,18 +57,26 @@ void AskAll(const Session& session, TaskId task, model::QueueId queue, framework
 
 }  // namespace
 
+bool SitTogether(const Cluster& cluster, QuotaId quota_id, TaskId one, TaskId other) {
+  const model::Quota& quota = cluster.quotas()[quota_id];
+  const Resources asked =
+      cluster.tasks()[one].facts->request + cluster.tasks()[other].facts->request;
+  return model::Fits(quota.Limited(asked), quota.limit() - quota.task_sum,
+                     cluster.names().resources);
+}
+
 topology::Share ShareOf(const model::Quota& quota) {
   return {quota.request, quota.request + quota.shadow, quota.listed};
 }
 
-Pool DrawPool(const Session& session, TaskId task) {
+Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
   const Cluster& cluster = session.cluster();
   const model::PodFacts& facts = *cluster.tasks()[task].facts;
   Pool pool;
   pool.task = task;
   std::vector<std::pair<int64_t, FreeShelf>> shelves;
   std::vector<std::pair<int64_t, HeldQuota>> held;
-  const auto add = [&](QuotaId quota, model::ClassId quota_class, int64_t left) {
+  const auto add = [&](QuotaId quota, model::ClassId quota_class, int64_t left, bool alone) {
     const Verdict verdict = session.task_to_quota.Feasible(task, quota);
     if (!verdict.fit()) return pool.why.Add(verdict, left);
     const model::Quota& row = cluster.quotas()[quota];
@@ -77,26 +85,34 @@ Pool DrawPool(const Session& session, TaskId task) {
     if (row.node.valid() || row.planned.valid())
       held.emplace_back(score, HeldQuota{quota, each});
     else
-      shelves.emplace_back(
-          score, FreeShelf{quota_class, quota, left, each, !facts.required_quota.empty()});
+      shelves.emplace_back(score, FreeShelf{quota_class, quota, left, each, alone});
   };
   const model::QueueId queue = cluster.jobs()[cluster.tasks()[task].job].queue;
   if (!facts.required_quota.empty()) {
-    const QuotaId demanded = cluster.quotas().Find(facts.required_quota);
-    if (demanded.valid() && cluster.quotas()[demanded].exists())
-      add(demanded, cluster.quotas()[demanded].quota_class, 1);
+    const QuotaId own = cluster.quotas().Find(facts.required_quota);
+    if (own.valid() && cluster.quotas()[own].exists())
+      add(own, cluster.quotas()[own].quota_class, 1, true);
     else
       pool.why.Add(Reason::kQuotaNotFound);
   } else {
     for (const auto& [quota_class, count] : cluster.queues()[queue].classes) {
       const model::Shelf* shelf = cluster.shelves().Find(quota_class);
       if (shelf == nullptr) continue;
-      if (!shelf->free.empty())
-        add(shelf->free.begin()->second, quota_class, static_cast<int64_t>(shelf->free.size()));
-      for (const QuotaId quota : shelf->held) add(quota, quota_class, 1);
+      auto left = static_cast<int64_t>(shelf->free.size());
+      for (const QuotaId quota : demanded) {
+        if (cluster.quotas()[quota].quota_class != quota_class) continue;
+        add(quota, quota_class, 1, true);
+        --left;
+      }
+      for (const auto& [key, quota] : shelf->free) {
+        if (demanded.contains(quota)) continue;
+        add(quota, quota_class, left, false);
+        break;
+      }
+      for (const QuotaId quota : shelf->held) add(quota, quota_class, 1, false);
       // Whoever asks for all that they list finds nothing in those that lack some of it.
       if (!shelf->partial.empty() && !AsksAll(cluster, *shelf->partial.begin(), facts.request))
-        for (const QuotaId quota : shelf->partial) add(quota, quota_class, 1);
+        for (const QuotaId quota : shelf->partial) add(quota, quota_class, 1, false);
     }
     if (shelves.empty() && held.empty()) {
       pool.why = {};
@@ -110,7 +126,8 @@ Pool DrawPool(const Session& session, TaskId task) {
   return pool;
 }
 
-std::vector<QuotaId> TakeFrom(const Cluster& cluster, const FreeShelf& shelf, size_t count) {
+std::vector<QuotaId> TakeFrom(const Cluster& cluster, const FreeShelf& shelf, size_t count,
+                              const Demanded& demanded) {
   if (shelf.demanded) {
     const model::Quota& quota = cluster.quotas()[shelf.sample];
     if (quota.node.valid() || quota.planned.valid()) return {};
@@ -121,7 +138,7 @@ std::vector<QuotaId> TakeFrom(const Cluster& cluster, const FreeShelf& shelf, si
   if (left == nullptr) return {};
   for (const auto& [key, quota] : left->free) {
     if (quotas.size() == count) break;
-    quotas.push_back(quota);
+    if (!demanded.contains(quota)) quotas.push_back(quota);
   }
   return quotas;
 }

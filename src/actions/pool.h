@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "framework/session.h"
@@ -17,7 +18,7 @@ struct FreeShelf {
   model::QuotaId sample;   // its first quota in natural order
   int64_t left = 0;        // quotas
   int64_t tasks_each = 1;  // tasks of the class that one of them takes
-  bool demanded = false;   // it is `sample` alone, because the task demands it
+  bool demanded = false;   // it is `sample` alone, because somebody of the round demands it
 };
 
 struct HeldQuota {
@@ -38,11 +39,17 @@ struct Pool {
   }
 };
 
-Pool DrawPool(const framework::Session& session, model::TaskId task);
+// Quotas on no node yet that tasks of the same round demand by name: others may only join them.
+using Demanded = std::set<model::QuotaId>;
 
+Pool DrawPool(const framework::Session& session, model::TaskId task, const Demanded& demanded);
+
+// Both have room in what the quota has left.
+bool SitTogether(const model::Cluster& cluster, model::QuotaId quota, model::TaskId one,
+                 model::TaskId other);
 topology::Share ShareOf(const model::Quota& quota);
 // The first `count` quotas of a shelf, in natural order of their names.
 std::vector<model::QuotaId> TakeFrom(const model::Cluster& cluster, const FreeShelf& shelf,
-                                     size_t count);
+                                     size_t count, const Demanded& demanded);
 
 }  // namespace sky::actions

@@ -31,7 +31,8 @@ const Share& Board::ShareOf(const Opened& opened) const {
 bool Board::MayStand(size_t task, size_t spot) const {
   const size_t kind = question_.tasks[task].kind;
   const State& state = spots_[spot];
-  return question_.kinds[kind].admits[spot] && state.load < cap_ &&
+  return question_.kinds[kind].admits[spot] &&
+         (question_.tasks[task].beside || state.load < cap_) &&
          (!limited_ || state.kinds[kind] < question_.kinds[kind].per_spot);
 }
 
@@ -82,7 +83,7 @@ void Board::Sit(size_t task, size_t index) {
             Growth(ShareOf(opened), opened.used, question_.kinds[kind].request)};
   State& spot = spots_[opened.spot];
   spot.room -= step.growth;
-  ++spot.load;
+  spot.load += question_.tasks[task].beside ? 0 : 1;
   if (limited_) ++spot.kinds[kind];
   opened.used += question_.kinds[kind].request;
   ++opened.tasks;
@@ -182,7 +183,7 @@ void Board::BackTo(size_t mark) {
       case Step::What::kSeat: {
         const size_t kind = question_.tasks[step.task].kind;
         spot.room += step.growth;
-        --spot.load;
+        spot.load -= question_.tasks[step.task].beside ? 0 : 1;
         if (limited_) --spot.kinds[kind];
         opened.used -= question_.kinds[kind].request;
         --opened.tasks;

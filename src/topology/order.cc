@@ -20,6 +20,18 @@ Interval IntervalOf(const Positions& placed, size_t rank) {
   return interval;
 }
 
+std::vector<model::TaskId> Unranked(const model::Cluster& cluster, const model::Job& job) {
+  std::vector<model::TaskId> unranked;
+  const model::PodFacts* last = nullptr;
+  for (const model::TaskId task : job.ranked) {
+    const model::PodFacts& facts = *cluster.tasks()[task].facts;
+    if (!facts.index || (last != nullptr && last->role == facts.role && last->index == facts.index))
+      unranked.push_back(task);
+    last = &facts;
+  }
+  return unranked;
+}
+
 bool Monotone(const Positions& placed) {
   int64_t last = INT64_MIN;
   for (const auto& position : placed) {

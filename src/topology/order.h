@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "model/cluster.h"
+
 namespace sky::topology {
 
 // Position of a node in the chain's order of nodes; absent: the rank has no place yet.
@@ -20,6 +22,9 @@ struct Interval {
 // Where rank `rank` may go: from the nearest placed lower rank's node to the nearest placed higher
 // one's.
 Interval IntervalOf(const Positions& placed, size_t rank);
+
+// Members without a usable rank, or with another's: they have no order.
+std::vector<model::TaskId> Unranked(const model::Cluster& cluster, const model::Job& job);
 
 // Whether positions never fall as ranks rise; unplaced ranks don't count.
 bool Monotone(const Positions& placed);

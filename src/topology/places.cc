@@ -31,6 +31,11 @@ class Search {
   size_t Spots() const { return question_.spots.size(); }
   size_t Chain() const { return question_.chain; }
   bool InChain(size_t task) const { return task < Chain(); }
+  // Tasks that a cap is about.
+  int64_t Counted() const {
+    return std::count_if(question_.tasks.begin(), question_.tasks.end(),
+                         [](const Chained& task) { return !task.beside; });
+  }
   // The part of the spots where `task` may go, given where its neighbours in rank are.
   std::pair<size_t, size_t> Range(size_t task, size_t lowest, size_t highest) const;
 
@@ -46,6 +51,8 @@ class Search {
   bool WithLoose(Pass pass);
   bool Try(size_t depth, const std::vector<size_t>& order, Places& at);
   bool Exhaust();
+  std::vector<size_t> Order() const;
+  std::vector<Seat> Flatter();
   bool ExactByPasses() const;
   template <class Works>
   bool SetLeastCap(Works works);
@@ -179,7 +186,7 @@ bool Search::SetLeastCap(Works works) {
     board_.SetCap(cap);
     return works();
   };
-  int64_t low = (tasks + spots - 1) / spots, high = low;
+  int64_t low = std::max<int64_t>((Counted() + spots - 1) / spots, 1), high = low;
   while (!with(high)) {
     if (high >= most) return false;
     low = high + 1;
@@ -290,14 +297,20 @@ bool Search::Try(size_t depth, const std::vector<size_t>& order, Places& at) {
   return false;
 }
 
-// Every way there is, within the budget, the least cap first.
-bool Search::Exhaust() {
+// The chain, then the others kind by kind.
+std::vector<size_t> Search::Order() const {
   std::vector<size_t> order(Tasks());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin() + static_cast<ptrdiff_t>(Chain()), order.end(), [&](size_t a, size_t b) {
     const size_t x = question_.tasks[a].kind, y = question_.tasks[b].kind;
     return x != y ? x < y : a < b;
   });
+  return order;
+}
+
+// Every way there is, within the budget, the least cap first.
+bool Search::Exhaust() {
+  const std::vector<size_t> order = Order();
   Places at(Tasks(), 0);
   const auto within = [&](int64_t steps) {
     end_ = std::min(board_.steps() + steps, budget_);
@@ -314,6 +327,34 @@ bool Search::Exhaust() {
   return within(budget_);
 }
 
+// Where quotas decide, the passes may have stopped at too many tasks a spot: tries the ways there
+// are with fewer, and gives the best seats. What quotas on spots decided stays: they come first.
+std::vector<Seat> Search::Flatter() {
+  const auto spots = static_cast<int64_t>(Spots());
+  const std::vector<size_t> order = Order();
+  const int64_t stop = std::min(board_.steps() + budget_ / 16, budget_);
+  std::vector<Seat> best = board_.Seats();
+  while (HeldUsed() == 0) {
+    int64_t highest = 0;
+    for (const Seat& seat : best) highest = std::max(highest, board_.load(seat.spot));
+    if (highest <= std::max<int64_t>((Counted() + spots - 1) / spots, 1)) break;
+    board_.BackTo(0);
+    board_.SetCap(highest - 1);
+    end_ = stop;
+    Places at(Tasks(), 0);
+    if (!Try(0, order, at)) break;
+    best = board_.Seats();
+  }
+  return best;
+}
+
+// A quota takes tasks of both kinds at once.
+bool Together(const Share& share, const Kind& one, const Kind& other) {
+  return std::all_of(share.listed.begin(), share.listed.end(), [&](model::ResourceId name) {
+    return one.request[name] <= share.limit[name] - other.request[name];
+  });
+}
+
 // One shelf with enough quotas, each for one task, decides nothing: room does.
 bool Search::ExactByPasses() const {
   if (Chain() < Tasks() && question_.kinds.size() > 1) return false;
@@ -323,10 +364,9 @@ bool Search::ExactByPasses() const {
     if (question_.kinds.size() > 1 || left < static_cast<int64_t>(Tasks())) return false;
   }
   for (const Shelf& shelf : question_.shelves)
-    for (const Kind& kind : question_.kinds)
-      for (const model::ResourceId name : shelf.share.listed)
-        if (kind.request[name] > 0 && kind.request[name] <= shelf.share.limit[name] / 2)
-          return false;
+    for (const Kind& one : question_.kinds)
+      for (const Kind& other : question_.kinds)
+        if (Together(shelf.share, one, other)) return false;
   return true;
 }
 
@@ -339,9 +379,10 @@ Answer Search::Run() {
   }
   if (!found && !ExactByPasses()) found = Exhaust();
   Answer answer;
-  answer.steps = board_.steps();
   answer.exact = found || !cut_;
   if (found) answer.seats = board_.Seats();
+  if (found && question_.fill == Fill::kSpread && !ExactByPasses()) answer.seats = Flatter();
+  answer.steps = board_.steps();
   return answer;
 }
 

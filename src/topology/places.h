@@ -56,6 +56,7 @@ struct Chained {
   size_t kind = 0;
   // Of the chain: spots between its placed neighbours in rank, inclusive.
   int64_t lowest = 0, highest = INT64_MAX;
+  bool beside = false;  // not of the chain, though placed with it: spread doesn't count it
 };
 
 enum class Fill : uint8_t {

@@ -85,9 +85,11 @@ bool ForceNodeOrder(const Cluster& cluster, const framework::JobRound& round,
   if (!EnableTopologyScheduling(job) || job.notes.topology != model::TopologyMode::kStrict)
     return true;
   topology::Positions positions;
+  const std::vector<TaskId> unranked = topology::Unranked(cluster, job);
   for (const TaskId id : job.ranked) {
     const model::Task& task = cluster.tasks()[id];
     if (NeedRDMA(job) && !task.facts->needs_rdma) continue;
+    if (std::find(unranked.begin(), unranked.end(), id) != unranked.end()) continue;
     const NodeId node = task.bound()               ? task.node
                         : task.claim.node.valid()  ? task.claim.node
                         : task.claim.quota.valid() ? cluster.quotas()[task.claim.quota].node
