@@ -232,9 +232,6 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   for (size_t i = 0; i < cells.size() && kinds.size() > 1; ++i)
     cells[i].capacity += std::max<int64_t>(slack[i], 0);
   budget_ -= capacities_.steps() - before;
-  // Physical order: ids follow the order in which names came in, what is said mustn't.
-  std::sort(cells.begin(), cells.end(),
-            [](const Cell& a, const Cell& b) { return a.rank < b.rank; });
   return cells;
 }
 
