@@ -80,9 +80,9 @@ const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool
   if (count.at == cell.changed) return count;
   count = Count{cell.changed, 0, 0, 0};
   const Resources& request = cluster.tasks()[pool.task].facts->request;
-  std::vector<Resources> charges;
-  for (const FreeShelf& shelf : pool.shelves)
-    charges.push_back(Resources::Max(cluster.quotas()[shelf.sample].request, request));
+  std::vector<Resources> charges(pool.shelves.size());
+  for (size_t i = 0; i < charges.size(); ++i)
+    charges[i] = Resources::Max(cluster.quotas()[pool.shelves[i].sample].request, request);
   std::vector<Carrier> all, empty, now, shares;  // of one node
   for (const NodeId node_id : cell.nodes) {
     const model::Node& node = cluster.nodes()[node_id];
