@@ -248,7 +248,10 @@ void Planner::DrawHeld(Asked& asked) {
       const auto [at, added] = known.try_emplace(held.quota, asked.held.size());
       if (added) {
         asked.held.push_back(held.quota);
-        asked.question.held.push_back({ShareOf(quota), spot->second, quota.task_sum});
+        topology::Held& drawn = asked.question.held.emplace_back();
+        drawn.share = ShareOf(quota);
+        drawn.spot = spot->second;
+        drawn.used = quota.task_sum;
       }
       std::vector<bool>& may = asked.question.kinds[k].held;
       may.resize(std::max(may.size(), at->second + 1), false);
