@@ -28,14 +28,14 @@ struct TopologyPolicy {
   bool enabled = false;              // within zones, in the order of ranks
   bool strict = false;               // indexes of nodes must rise with ranks
   bool pack = false;                 // fill a node first, rather than spread evenly
-  std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty
-  WallTime patient_until{};          // until then one, whatever `max_zones` says, in that case
-  // Cells in the order in which they are tried: the live siblings' own, else all; a job without
-  // topology gets the cells that hold all nodes of a spec code.
+  std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty,
+  WallTime patient_until{};          // and until then one in that case all the same
+  // In the order in which they are tried: the live siblings' own, else all; without topology those
+  // that hold all nodes of a spec code.
   std::vector<model::CellId> cells;
   model::Network network = model::Network::kIb;
   bool with_siblings = false;    // `cells` are where live siblings are
-  int64_t without_topology = 0;  // nodes that are in no zone
+  int64_t without_topology = 0;  // nodes in no zone
 };
 
 // One job's round in this cycle: the statement spans hop 1, hop 2 and the gate.
@@ -123,8 +123,7 @@ class Session {
   std::vector<cache::GivenUp> given_up;  // by the bind action: places that don't hold any more
   std::vector<model::JobId> asleep;      // nobody looks at them before something changes; sorted
   bool conflicted() const { return conflicted_; }  // a gang was refused: another cycle at once (F6)
-  // The budget didn't reach every job: the next cycle goes on at once.
-  bool unfinished() const { return unfinished_; }
+  bool unfinished() const { return unfinished_; }  // not every job was reached: go on at once
   void SetUnfinished(bool unfinished) { unfinished_ = unfinished; }
 
   // Why a job waits, for conditions and diagnosis; the last word of a cycle counts.
