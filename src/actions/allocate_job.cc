@@ -6,6 +6,7 @@
 #include "actions/actions.h"
 #include "actions/naps.h"
 #include "actions/planner.h"
+#include "model/begin.h"
 #include "model/roles.h"
 
 namespace sky::actions {
@@ -19,18 +20,8 @@ using model::Verdict;
 
 // What keeps a job from being planned at all.
 Verdict MayPlan(const Session& session, model::JobId id) {
-  const model::Cluster& cluster = session.cluster();
-  const model::Job& job = cluster.jobs()[id];
-  if (!job.exists()) return Verdict::NotNow(Reason::kNoPodGroup);
-  if (!job.invalid.empty()) return Verdict::NotNow(Reason::kInvalidObject);
-  if (job.object && job.object->metadata.deleting()) return Verdict::NotNow(Reason::kNoPodGroup);
-  if (job.priority_class_missing) return Verdict::NotNow(Reason::kPriorityClassNotFound);
-  const model::Queue& queue = cluster.queues()[job.queue];
-  if (!queue.exists()) return Verdict::NotNow(Reason::kQueueNotFound);
-  if (!cluster.QueueTrouble(job.queue).empty()) return Verdict::NotNow(Reason::kInvalidObject);
-  if (queue.object->status.state == "Closed" || queue.object->status.state == "Closing" ||
-      queue.object->metadata.deleting())
-    return Verdict::NotNow(Reason::kQueueClosed);
+  const model::Job& job = session.cluster().jobs()[id];
+  if (const Verdict verdict = MayBegin(session.cluster(), job); !verdict.fit()) return verdict;
   if (job.backoff != Reason::kNone) return Verdict::NotNow(job.backoff);
   return session.JobValid(id);
 }

@@ -2,7 +2,8 @@
 // bind: lets the bindings of a round go together. What was decided in this cycle is asked once more
 // whether each task may run on its quota's node, and whether the gang is ready. A round of an
 // earlier cycle (one that waited, that was found in a Placement, or whose approval was taken back
-// because something changed) is judged as if it was newly planned: rights, predicates, room.
+// because something changed) is judged as if it was newly planned: rights, predicates, the gang's
+// rules of zones, spec codes and ranks, room.
 //
 //   all of it holds ─► approved        it only has to wait for leaving pods ─► asked again
 //   some doesn't: nobody of the gang runs ─► all of it is given up, and planned again
@@ -13,7 +14,9 @@
 #include <set>
 
 #include "actions/actions.h"
+#include "actions/planner.h"
 #include "framework/session.h"
+#include "model/begin.h"
 #include "model/room.h"
 
 namespace sky::actions {
@@ -60,7 +63,18 @@ struct Lost {
   }
 };
 
-Lost JudgeAnew(Session& session, const Tasks& tasks) {
+// The gang's own rules, while none of these claims counts.
+std::map<TaskId, Reason> Misplaced(Session& session, Capacities& capacities, model::JobId job,
+                                   const std::map<TaskId, model::Claim>& claims) {
+  framework::JobRound round(session, job);
+  round.policy = session.PredicateZone(job);
+  std::map<TaskId, model::NodeId> places;
+  for (const auto& [task, claim] : claims)
+    if (session.cluster().nodes()[claim.node].exists()) places.emplace(task, claim.node);
+  return Planner(session, round, capacities).Misplaced(places);
+}
+
+Lost JudgeAnew(Session& session, Capacities& capacities, model::JobId job, const Tasks& tasks) {
   const model::Cluster& cluster = session.cluster();
   Lost lost;
   std::vector<std::pair<TaskId, Verdict>> refused;
@@ -69,7 +83,10 @@ Lost JudgeAnew(Session& session, const Tasks& tasks) {
     std::map<TaskId, model::Claim> claims;
     for (const TaskId id : tasks) claims.emplace(id, cluster.tasks()[id].claim);
     for (const TaskId id : tasks) statement.Lift(id);
+    const std::map<TaskId, Reason> misplaced = Misplaced(session, capacities, job, claims);
+    for (const auto& [id, reason] : misplaced) refused.emplace_back(id, Verdict::NotNow(reason));
     for (const TaskId id : tasks) {
+      if (misplaced.contains(id)) continue;
       const size_t before = statement.Savepoint();
       const Verdict verdict = AskAgain(session, statement, id, claims.at(id));
       if (verdict.fit()) continue;
@@ -133,17 +150,19 @@ class Bind final : public framework::Action {
     session.Approve(round);
   }
 
-  static void Judge(Session& session, uint64_t round, const Tasks& tasks) {
+  void Judge(Session& session, uint64_t round, const Tasks& tasks) {
     const model::Cluster& cluster = session.cluster();
     const model::JobId id = cluster.tasks()[tasks.front()].job;
     const model::Job& job = cluster.jobs()[id];
     const bool runs = job.bound > 0;
     if (!job.exists()) return GiveUp(session, round, tasks, "its group is gone");
+    if (const Verdict verdict = MayBegin(cluster, job); !runs && !verdict.fit())
+      return GiveUp(session, round, tasks, std::string(model::ReasonName(verdict.reason)));
     // By rank. `tasks` stand by id.
     Tasks ordered;
     std::ranges::copy_if(job.ranked, std::back_inserter(ordered),
                          [&](TaskId task) { return std::ranges::binary_search(tasks, task); });
-    const Lost lost = JudgeAnew(session, ordered);
+    const Lost lost = JudgeAnew(session, capacities_, id, ordered);
     if (!runs && !lost.tasks.empty()) return GiveUp(session, round, tasks, lost.first);
     if (!runs && !job.complete)
       return GiveUp(session, round, tasks,
@@ -171,6 +190,8 @@ class Bind final : public framework::Action {
       places.uids.push_back(session.cluster().tasks()[task].facts->meta().uid);
     session.given_up.push_back(std::move(places));
   }
+
+  Capacities capacities_;
 };
 
 }  // namespace

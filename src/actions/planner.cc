@@ -70,7 +70,10 @@ Planner::Planner(framework::Session& session, framework::JobRound& round, Capaci
       capacities_(capacities),
       cluster_(session.cluster()),
       policy_(round.policy),
-      budget_(kGangSteps) {}
+      budget_(kGangSteps) {
+  for (const TaskId task : topology::Unranked(cluster_, cluster_.jobs()[round.job]))
+    unranked_.insert(task);
+}
 
 int64_t Planner::spent() const { return kGangSteps - budget_; }
 
@@ -78,7 +81,6 @@ bool Planner::Make() {
   const model::Job& job = cluster_.jobs()[round_.job];
   const std::vector<TaskId> tasks = RoundTasks(cluster_, job);
   if (tasks.empty()) return false;
-  for (const TaskId task : topology::Unranked(cluster_, job)) unranked_.insert(task);
   round_.extras = job.ready >= job.needed;
   if (round_.extras) {
     // Each stands for itself; one like another that found nothing would ask the same in vain.
@@ -96,6 +98,12 @@ bool Planner::Make() {
   std::sort(round_.plan.tasks.begin(), round_.plan.tasks.end(),
             [&](const auto& a, const auto& b) { return rank_of[a.task] < rank_of[b.task]; });
   return round_.plan.found();
+}
+
+// Stands in a zone, and in the order of ranks.
+bool Planner::InChain(TaskId task) const {
+  return policy_.enabled &&
+         (cluster_.tasks()[task].facts->needs_rdma || !cluster_.jobs()[round_.job].needs_rdma);
 }
 
 bool Planner::MakeWhole(std::span<const TaskId> tasks) {
@@ -147,11 +155,6 @@ model::ZoneId Planner::ZoneOf(NodeId node) const {
   return cluster_.nodes()[node].zone(policy_.network);
 }
 
-bool Planner::InChain(TaskId task) const {
-  return policy_.enabled &&
-         (cluster_.tasks()[task].facts->needs_rdma || !cluster_.jobs()[round_.job].needs_rdma);
-}
-
 // Where a member is, or will be by what is decided so far.
 NodeId Planner::PlaceOf(TaskId id) const {
   const model::Task& task = cluster_.tasks()[id];
@@ -162,20 +165,22 @@ NodeId Planner::PlaceOf(TaskId id) const {
 }
 
 // Accelerators of one job stay on one spec code: where members are placed already, theirs.
+std::optional<model::SpecId> Planner::SpecOfPlaced(std::span<const TaskId> tasks) const {
+  if (std::none_of(tasks.begin(), tasks.end(),
+                   [&](TaskId task) { return AsksAccelerator(cluster_, task); }))
+    return std::nullopt;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
+    const NodeId node = PlaceOf(id);
+    if (node.valid() && AsksAccelerator(cluster_, id)) return cluster_.nodes()[node].spec;
+  }
+  return std::nullopt;
+}
+
 std::vector<CellId> Planner::OfOneSpec(std::span<const TaskId> tasks,
                                        std::span<const CellId> cells) const {
   std::vector<CellId> kept(cells.begin(), cells.end());
-  if (std::none_of(tasks.begin(), tasks.end(),
-                   [&](TaskId task) { return AsksAccelerator(cluster_, task); }))
-    return kept;
-  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
-    const NodeId node = PlaceOf(id);
-    if (!node.valid() || !AsksAccelerator(cluster_, id)) continue;
-    std::erase_if(kept, [&](CellId cell) {
-      return cluster_.cells()[cell].key.spec != cluster_.nodes()[node].spec;
-    });
-    break;
-  }
+  if (const auto spec = SpecOfPlaced(tasks))
+    std::erase_if(kept, [&](CellId cell) { return cluster_.cells()[cell].key.spec != *spec; });
   return kept;
 }
 

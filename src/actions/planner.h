@@ -27,6 +27,11 @@ class Planner {
   // Fills round.plan; true when the whole round has a place.
   bool Make();
 
+  // Of a round that another cycle or another hand has planned: those whose places break a rule of
+  // their gang. Its claims are lifted while this is asked.
+  std::map<model::TaskId, model::Reason> Misplaced(
+      const std::map<model::TaskId, model::NodeId>& places);
+
   // After a failure: what has to become true before it is worth another look.
   const Want& want() const { return want_; }
   int64_t spent() const;  // steps
@@ -44,6 +49,7 @@ class Planner {
   using Choice = std::vector<const Cell*>;
   struct Asked;  // a question with what its numbers mean
 
+  bool InChain(model::TaskId task) const;
   bool MakeWhole(std::span<const model::TaskId> tasks);
   const Pool& PoolOf(model::TaskId task);
   bool EnoughQuotas(std::span<const model::TaskId> tasks);
@@ -53,6 +59,7 @@ class Planner {
                            std::span<const model::CellId> where);
   std::vector<model::CellId> OfOneSpec(std::span<const model::TaskId> tasks,
                                        std::span<const model::CellId> cells) const;
+  std::optional<model::SpecId> SpecOfPlaced(std::span<const model::TaskId> tasks) const;
   bool PlaceChain(std::span<const model::TaskId> chain, std::span<const model::TaskId> others);
   std::vector<Choice> OneCell(std::span<const model::TaskId> chain,
                               const std::vector<Cell>& cells) const;
@@ -89,13 +96,23 @@ class Planner {
   bool TryHeld(model::TaskId task, std::span<const model::NodeId> nodes);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
 
+  // planner_judge.cc
+  void OfOtherSpec(const std::vector<model::TaskId>& tasks,
+                   const std::map<model::TaskId, model::NodeId>& places,
+                   std::map<model::TaskId, model::Reason>& wrong) const;
+  void OfOtherZone(const std::vector<model::TaskId>& chain,
+                   const std::map<model::TaskId, model::NodeId>& places,
+                   std::map<model::TaskId, model::Reason>& wrong);
+  void OutOfOrder(const std::vector<model::TaskId>& chain,
+                  const std::map<model::TaskId, model::NodeId>& places,
+                  std::map<model::TaskId, model::Reason>& wrong) const;
+
   // planner_explain.cc
   void ExplainQuotas(std::span<const model::TaskId> tasks, const Pool& pool);
-  model::TaskId Narrowest(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
   void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
+  void ExplainAlike(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
   void ExplainNodes(const Pool& pool, const std::vector<Cell>& cells);
 
-  bool InChain(model::TaskId task) const;
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
   model::NodeId PlaceOf(model::TaskId task) const;
   model::ZoneId ZoneOf(model::NodeId node) const;

@@ -33,27 +33,32 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
         fmt::format("quota {} is not for jobs of queue {}", facts.required_quota, job.queue_name);
 }
 
-// Of tasks that aren't alike: one of the first kind that these cells don't hold even alone.
-TaskId Planner::Narrowest(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
-  std::map<const Pool*, int64_t> kinds;
-  for (const TaskId task : tasks) ++kinds[&PoolOf(task)];
-  if (kinds.size() < 2) return tasks.front();
+// Members that differ answer for themselves: the reason is that of the first kind that lacks room
+// even alone.
+void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
+  std::map<const Pool*, std::vector<TaskId>> kinds;
+  for (const TaskId task : tasks) kinds[&PoolOf(task)].push_back(task);
   std::vector<model::CellId> where;
   for (const Cell& cell : cells) where.push_back(cell.id);
   for (const TaskId task : tasks) {
-    const int64_t count = std::exchange(kinds[&PoolOf(task)], 0);
+    const std::vector<TaskId>& alike = kinds.at(&PoolOf(task));
+    if (kinds.size() == 1 || alike.front() != task) continue;
+    const std::vector<Cell> alone = Survey(alike, where);
     int64_t room = 0;
-    for (const Cell& cell : count > 0 ? Survey(std::span(&task, 1), where) : std::vector<Cell>{})
-      room += cell.capacity;
-    if (room < count) return task;
+    for (const Cell& cell : alone) room += cell.capacity;
+    if (room >= static_cast<int64_t>(alike.size())) continue;
+    ExplainAlike(alike, alone);
+    round_.plan.why.who = cluster_.tasks()[task].facts->meta().name;
+    if (alike.size() > 1) round_.plan.why.who += fmt::format(" and {} like it", alike.size() - 1);
+    return;
   }
-  return tasks.front();
+  ExplainAlike(tasks, cells);
 }
 
-void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
+void Planner::ExplainAlike(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(tasks.size());
   Refusals& why = round_.plan.why;
-  const Pool& pool = PoolOf(Narrowest(tasks, cells));
+  const Pool& pool = PoolOf(tasks.front());
   // Quotas that are all on nodes already: those nodes say why.
   if (pool.shelves.empty()) ExplainNodes(pool, cells);
   if (!why.empty()) return;
@@ -82,7 +87,8 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
                                     : Reason::kNoZoneFits,
                             n, best->capacity));
   }
-  if (full) {
+  const bool never = why.main == Reason::kLargerThanPossible;
+  if (full && !never) {
     const model::ZoneId zone = cluster_.cells()[best->id].key.zone;
     why.detail = fmt::format("{} has room for {} of {}",
                              model::ZoneText(cluster_.names().zones.Name(zone)), best->capacity, n);
@@ -90,6 +96,14 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
   if (policy_.without_topology > 0 && why.main != Reason::kNoTopology)
     why.Add(Reason::kNoTopology, policy_.without_topology);
   if (!pool.shelves.empty()) ExplainNodes(pool, cells);
+  // What nodes lack now is no matter to who doesn't fit the empty cluster.
+  if (never)
+    std::erase_if(why.examples, [&](const auto& example) {
+      const bool passes = example.first != why.main && example.first != Reason::kNoTopology &&
+                          example.second.severity != model::Severity::kNever;
+      if (passes) why.counts.erase(example.first);
+      return passes;
+    });
   if (!why.empty()) return;
   why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, room));
 }

@@ -5,6 +5,7 @@
 
 #include "api/keys.h"
 #include "cache/cache.h"
+#include "model/begin.h"
 #include "model/room.h"
 
 namespace sky::cache {
@@ -158,9 +159,8 @@ Send Cache::MayStart(const Round& round) {
   }
   if (open.empty()) return Send::kGone;
   const model::Job& job = cluster_.jobs()[cluster_.tasks()[open.front()].job];
-  const bool whole = job.complete || job.bound > 0;
-  return whole && model::RoomFor(cluster_, open) == model::Room::kFits ? Send::kNow
-                                                                       : Send::kAskAgain;
+  const bool may = job.bound > 0 || (job.complete && model::MayBegin(cluster_, job).fit());
+  return may && model::RoomFor(cluster_, open) == model::Room::kFits ? Send::kNow : Send::kAskAgain;
 }
 
 Send Cache::MayBind(const Round& round, const RoundEntry& entry) {

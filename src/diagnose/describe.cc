@@ -27,6 +27,10 @@ std::string Counted(const model::Verdict& verdict) {
     case Reason::kInsufficientQuotaIdle:
       return fmt::format("{} of {} members have a quota with a place", verdict.have,
                          verdict.wanted);
+    case Reason::kInsufficientIdle:
+      return verdict.have < verdict.wanted
+                 ? fmt::format("the nodes have room for {} of {}", verdict.have, verdict.wanted)
+                 : fmt::format("each of {} has room, but not all of them together", verdict.wanted);
     case Reason::kZoneFull:
       return fmt::format("the zone with most room takes {} of {}", verdict.have, verdict.wanted);
     case Reason::kNoZoneFits:
@@ -82,6 +86,7 @@ std::string Describe(const framework::Refusals& why, const model::Names& names) 
     first = plainly;
     others.push_back(fmt::format("on {}", why.counts.at(why.main)));
   }
+  if (!why.who.empty()) text += ": " + why.who;
   if (!first.empty()) text += ": " + first;
   for (const auto& [reason, count] : why.counts) {
     if (reason == why.main) continue;

@@ -25,6 +25,8 @@ struct Refusals {
   std::map<model::Reason, int64_t> counts;  // reason → targets (nodes, quotas) or tasks
   std::map<model::Reason, model::Verdict> examples;
   model::Reason main = model::Reason::kNone;  // the one that decided: the first that was added
+  // Of members that differ: whom this is about.
+  std::string who;
   std::string detail;  // one more fact for the reader: "zone roce#S1 has room for 3 of 4"
 
   void Add(const model::Verdict& verdict, int64_t times = 1) {

@@ -325,6 +325,8 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   node.spec = SpecOf(node.object->metadata.labels, settings, *names_);
   node.problem.clear();
   node.index = NodeIndexOf(node.object->metadata, &node.problem);
+  // No predicate reads it, but the order of a gang's ranks rests on it.
+  if (node.index != before.index) node.static_generation = ++static_generation_;
   ZoneOverrideOf(node.object->metadata, &node.problem);
   MoveInCells(id, before);
   NoteCells(id, true);

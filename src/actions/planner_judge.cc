@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that a plan keeps by construction, asked of places that were planned before, or by
+// another hand: one spec code, zones that the gang may have, no more of them than it may span, and
+// ranks in the order of nodes where that is demanded. The round's own claims are lifted meanwhile.
+#include <algorithm>
+#include <set>
+
+#include "actions/planner.h"
+#include "actions/round_tasks.h"
+#include "topology/order.h"
+
+namespace sky::actions {
+
+using model::CellId;
+using model::Network;
+using model::NodeId;
+using model::Reason;
+using model::SpecId;
+using model::TaskId;
+
+std::map<TaskId, Reason> Planner::Misplaced(const std::map<TaskId, NodeId>& places) {
+  std::vector<TaskId> chain, others;
+  for (const TaskId task : cluster_.jobs()[round_.job].ranked)
+    if (places.contains(task)) (InChain(task) ? chain : others).push_back(task);
+  std::map<TaskId, Reason> wrong;
+  std::vector<TaskId> accelerated;
+  for (const std::vector<TaskId>* tasks : {&chain, &others})
+    std::ranges::copy_if(*tasks, std::back_inserter(accelerated),
+                         [&](TaskId task) { return AsksAccelerator(cluster_, task); });
+  if (!accelerated.empty()) OfOtherSpec(accelerated, places, wrong);
+  if (chain.empty()) return wrong;
+  OfOtherZone(chain, places, wrong);
+  if (policy_.strict) OutOfOrder(chain, places, wrong);
+  return wrong;
+}
+
+void Planner::OfOtherSpec(const std::vector<TaskId>& tasks, const std::map<TaskId, NodeId>& places,
+                          std::map<TaskId, Reason>& wrong) const {
+  SpecId spec = cluster_.nodes()[places.at(tasks.front())].spec;
+  if (const auto placed = SpecOfPlaced(tasks)) spec = *placed;
+  for (const TaskId task : tasks)
+    if (cluster_.nodes()[places.at(task)].spec != spec)
+      wrong.try_emplace(task, Reason::kSpecMismatch);
+}
+
+void Planner::OfOtherZone(const std::vector<TaskId>& chain, const std::map<TaskId, NodeId>& places,
+                          std::map<TaskId, Reason>& wrong) {
+  const bool zoned =
+      !policy_.cells.empty() && cluster_.cells()[policy_.cells.front()].key.zone.valid();
+  if (!zoned) return;
+  std::set<model::ZoneId> zones;
+  for (const TaskId task : chain) {
+    const NodeId node = places.at(task);
+    const model::ZoneId zone = ZoneOf(node);
+    const CellId cell =
+        zone.valid() ? cluster_.cells().Find({policy_.network, zone, cluster_.nodes()[node].spec})
+                     : CellId{};
+    if (zone.valid()) zones.insert(zone);
+    if (!cell.valid() || std::ranges::find(policy_.cells, cell) == policy_.cells.end())
+      wrong.try_emplace(task, zone.valid() ? Reason::kZoneFull : Reason::kNoTopology);
+  }
+  if (zones.size() < 2) return;
+  const int64_t most = MostCells(chain, Survey(chain, OfOneSpec(chain, policy_.cells)));
+  if (static_cast<int64_t>(zones.size()) <= most) return;
+  for (const TaskId task : chain) wrong.try_emplace(task, Reason::kZoneFull);
+}
+
+void Planner::OutOfOrder(const std::vector<TaskId>& chain, const std::map<TaskId, NodeId>& places,
+                         std::map<TaskId, Reason>& wrong) const {
+  topology::Positions positions;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
+    const model::Task& task = cluster_.tasks()[id];
+    if (!InChain(id) || !HasRank(id)) continue;
+    const auto planned = places.find(id);
+    const NodeId node = planned != places.end() ? planned->second
+                        : task.bound()          ? task.node
+                                                : task.claim.node;
+    if (node.valid()) positions.push_back(cluster_.nodes()[node].index);
+  }
+  if (topology::Monotone(positions)) return;
+  for (const TaskId task : chain) wrong.try_emplace(task, Reason::kNodeOrderNotMonotone);
+}
+
+}  // namespace sky::actions
