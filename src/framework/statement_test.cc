@@ -197,6 +197,43 @@ TEST(Statement, MovedAwayItUndoesNothing) {
   EXPECT_EQ(bench.Dump(), before);
 }
 
+// However it ends, a second end finds nothing to do: the session and whoever listens hear of each
+// operation once, and of its undoing at most once.
+TEST(Statement, ASecondEndDoesNothingWhicheverCameFirst) {
+  using End = void (*)(Statement&);
+  const std::pair<const char*, End> ends[] = {
+      {"discard", [](Statement& one) { one.Discard(); }},
+      {"keep", [](Statement& one) { one.Keep(); }},
+      {"roll back", [](Statement& one) { one.RollBackTo(0); }},
+      {"move away", [](Statement& one) { const Statement other(std::move(one)); }}};
+  for (const auto& [first_name, first] : ends)
+    for (const auto& [second_name, second] : ends) {
+      SCOPED_TRACE(fmt::format("{}, then {}", first_name, second_name));
+      Bench bench;
+      bench.cluster.Nodes("n0", "gpu=8").Quotas("q0", "gpu=2").Pod("a", "gpu=1");
+      bench.Open();
+      int done = 0, undone = 0;
+      bench.session->handlers.push_back(
+          {"counts", [&](const Operation&) { ++done; }, [&](const Operation&) { ++undone; }});
+      {
+        Statement statement(*bench.session);
+        const auto quota = bench.rows().quotas().Find("q0");
+        const auto node = bench.rows().nodes().Find("n0");
+        statement.AllocateTaskToQuota(bench.rows().tasks().Find("uid-4"), quota, node);
+        statement.AllocateQuotaToNode(quota, node);
+        first(statement);
+        const std::string ended = bench.Dump();
+        const int told = undone;
+        second(statement);
+        EXPECT_EQ(bench.Dump(), ended);
+        EXPECT_EQ(undone, told);
+        EXPECT_TRUE(statement.operations().empty());
+      }
+      EXPECT_EQ(done, 2);
+      EXPECT_EQ(undone, std::string_view(first_name) == "keep" ? 0 : 2);
+    }
+}
+
 TEST(Statement, WhatIsKeptIsNotUndone) {
   Bench bench;
   bench.cluster.Nodes("n0", "gpu=8").Quotas("q0", "gpu=2").Pod("a", "gpu=1");
