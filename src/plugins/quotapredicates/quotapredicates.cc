@@ -80,6 +80,11 @@ Verdict FitsQuotaIdle(const Cluster& cluster, QuotaId quota_id, NodeId node_id) 
   const model::ResourceId missing =
       model::FirstMissing(quota.request, idle, cluster.names().resources);
   if (!missing.valid()) return Verdict::Fit();
+  // More than there ever was: nobody's leaving helps.
+  const model::ResourceId never =
+      model::FirstMissing(quota.request, node.allocatable, cluster.names().resources);
+  if (never.valid())
+    return Verdict::Never(Reason::kInsufficientQuotaIdle, quota.request[never], idle[never], never);
   // Shares whose tasks are all on their way out come back by themselves.
   int64_t returning = 0;
   for (const QuotaId other : node.quotas) {

@@ -238,6 +238,8 @@ TEST_F(QuotaTest, ANodeMustHaveRoomBesideTheQuotasThatAreBoundThere) {
     EXPECT_EQ(Hop2(name, "n0").reason, rows[i].second) << rows[i].first;
   }
   EXPECT_TRUE(Hop2("there", "n0").fit()) << "it is counted there already";
+  EXPECT_EQ(Hop2("q1", "n0").severity, Severity::kNotNow) << "when the other goes, it may come";
+  EXPECT_EQ(Hop2("q3", "n0").severity, Severity::kNever) << "the node never has so much";
   // QuotaIdle isn't Idle: pods of others don't touch it.
   c.Pod("stranger", "gpu=8 scheduler=another node=n0");
   EXPECT_TRUE(Hop2("q0", "n0").fit());
