@@ -15,7 +15,7 @@ namespace {
 #ifdef __OPTIMIZE__
 constexpr int kCases = 5000;
 #else
-constexpr int kCases = 400;
+constexpr int kCases = 150;
 #endif
 uint64_t First() {
   if (!GTEST_FLAG_GET(shuffle)) return 0;

@@ -374,7 +374,7 @@ class Forged : public ::testing::TestWithParam<framework::CommitOrder> {};
 
 TEST_P(Forged, PlacementsBindNobodyWhereHisGangsRulesDontAllowItAndEverybodyFindsAPlace) {
   size_t bound = 0;
-  for (uint64_t seed = 1; seed <= 6; ++seed) {
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
     Forgers forgers(seed, GetParam());
     forgers.Play(25);
     const std::string wrong = forgers.Wrong();
