@@ -12,7 +12,6 @@
 namespace sky::actions {
 
 using model::CellId;
-using model::Network;
 using model::NodeId;
 using model::Reason;
 using model::SpecId;
