@@ -52,13 +52,17 @@ bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId j
     case Want::What::kRoom:
       break;
   }
-  // Its classes may have new quotas, or some on nodes: then it is worth a whole look.
-  for (FreeShelf& shelf : want.pool.shelves) {
-    const auto first = TakeFrom(cluster, shelf, 1, {});
-    if (first.empty()) return false;
-    shelf.sample = first[0];
-  }
+  // Other quotas than those that it was counted for, or some that are on nodes and have room: then
+  // it is worth a whole look.
   if (!cluster.tasks().Live(want.pool.task)) return false;
+  const Pool& pool = PoolNow(session, cluster.jobs()[job].queue, want.pool.task);
+  const auto alike = [](const FreeShelf& a, const FreeShelf& b) {
+    return a.quota_class == b.quota_class && a.demanded == b.demanded &&
+           a.tasks_each == b.tasks_each;
+  };
+  if (!pool.held.empty() || !std::ranges::equal(pool.shelves, want.pool.shelves, alike))
+    return false;
+  want.pool.shelves = pool.shelves;
   const auto [known, added] = best_.try_emplace({want.subject, want.network, want.zoned});
   auto& [largest, sum] = known->second;
   if (added)
@@ -71,12 +75,22 @@ bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId j
   return (want.one_cell ? largest : sum) < want.tasks;
 }
 
+// What a class of tasks of a queue may use in this cycle.
+const Pool& Naps::PoolNow(const Session& session, model::QueueId queue, model::TaskId task) {
+  const model::PodFacts& facts = *session.cluster().tasks()[task].facts;
+  const auto [at, added] =
+      pools_.try_emplace({queue.index(), facts.task_class, facts.required_quota});
+  if (added) at->second = DrawPool(session, task, {});
+  return at->second;
+}
+
 int64_t Naps::QuotasOf(const Session& session, model::QueueId queue) {
   const auto [at, added] = quotas_.try_emplace(queue.index(), 0);
   if (!added) return at->second;
   for (const auto& [quota_class, count] : session.cluster().queues()[queue].classes)
     if (const model::Shelf* shelf = session.cluster().shelves().Find(quota_class))
-      at->second += static_cast<int64_t>(shelf->free.size() + shelf->held.size());
+      at->second +=
+          static_cast<int64_t>(shelf->free.size() + shelf->held.size() + shelf->partial.size());
   return at->second;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 
@@ -38,7 +39,7 @@ class Naps {
   static constexpr Duration kLongest = std::chrono::seconds(30);
 
   // Once a cycle, before any question.
-  void Begin() { best_.clear(), quotas_.clear(); }
+  void Begin() { best_.clear(), quotas_.clear(), pools_.clear(); }
   bool Asleep(const framework::Session& session, Capacities& capacities, model::JobId job);
   void Sleep(const framework::Session& session, model::JobId job, Want want);
 
@@ -51,12 +52,14 @@ class Naps {
   };
   bool StillHopeless(const framework::Session& session, Capacities& capacities, model::JobId job,
                      Want& want);
+  const Pool& PoolNow(const framework::Session& session, model::QueueId queue, model::TaskId task);
   int64_t QuotasOf(const framework::Session& session, model::QueueId queue);
 
   std::unordered_map<size_t, Nap> naps_;  // by job
   // Of this cycle: the largest cell's and all cells' room for a class; quotas by queue.
   std::map<std::tuple<size_t, model::Network, bool>, std::pair<int64_t, int64_t>> best_;
   std::unordered_map<size_t, int64_t> quotas_;
+  std::map<std::tuple<size_t, model::ClassId, std::string>, Pool> pools_;
 };
 
 }  // namespace sky::actions

@@ -206,5 +206,31 @@ TEST_F(TightPlaces, HopelessGangsInFrontCostTheOthersNothing) {
   EXPECT_EQ(c.result().asleep.size(), 20u) << "nobody looks at them again";
 }
 
+// --- and wake when what they lack may have come, before others take it ---
+
+TEST_F(TightPlaces, WhoSleepsWakesWhenAQuotaInUseGetsRoom) {
+  c.Leaf("S1", "n0", "gpu=8 hca=8").Quotas("q[0-1]", "gpu=8 hca=8");
+  c.Job("a", 1, "gpu=4 hca=4").Job("b", 1, "gpu=4 hca=4");
+  ASSERT_EQ(c.Cycle().size(), 2u);
+  c.Job("c", 1, "gpu=4 hca=4");
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(c.Cycle(), BindsNothing());
+  ASSERT_EQ(c.result().asleep.size(), 1u);
+  c.Finish("default/b-0");
+  c.Job("d", 1, "gpu=4 hca=4");
+  EXPECT_THAT(c.Cycle(), BindsTasks("c-0", "n0"));
+}
+
+TEST_F(TightPlaces, WhoSleepsWakesForAQuotaOfAnotherShape) {
+  c.Leaf("S1", "n0", "gpu=8 hca=8").Quotas("u", "gpu=6 hca=6").Quotas("big", "gpu=8 hca=8");
+  c.Pod("u", "gpu=6 hca=6 required=u");
+  ASSERT_EQ(c.Cycle().size(), 1u);
+  c.Job("c", 1, "gpu=2 hca=2");
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(c.Cycle(), BindsNothing());
+  ASSERT_EQ(c.result().asleep.size(), 1u);
+  c.Quotas("small", "gpu=2 hca=2");
+  c.Job("d", 1, "gpu=2 hca=2");
+  EXPECT_THAT(c.Cycle(), BindsTasks("c-0", "n0"));
+}
+
 }  // namespace
 }  // namespace sky::actions

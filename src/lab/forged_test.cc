@@ -372,16 +372,18 @@ std::string Forgers::Rules(const api::Pod& pod, const std::vector<api::Pod>& pod
 
 class Forged : public ::testing::TestWithParam<framework::CommitOrder> {};
 
+constexpr uint64_t kSeeds = 2;
+
 TEST_P(Forged, PlacementsBindNobodyWhereHisGangsRulesDontAllowItAndEverybodyFindsAPlace) {
   size_t bound = 0;
-  for (uint64_t seed = 1; seed <= 2; ++seed) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Forgers forgers(seed, GetParam());
     forgers.Play(25);
     const std::string wrong = forgers.Wrong();
     ASSERT_EQ(wrong, "") << "seed " << seed << "\n" << forgers.history();
     bound += forgers.bound();
   }
-  EXPECT_GT(bound, 6u * 10) << "everybody once, and some again";
+  EXPECT_GT(bound, kSeeds * 10) << "everybody once, and some again";
 }
 
 INSTANTIATE_TEST_SUITE_P(BothOrders, Forged,
