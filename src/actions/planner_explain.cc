@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a round has no place: the numbers of the best zone, and what each node and quota says.
 #include <algorithm>
-#include <utility>
 
 #include "actions/planner.h"
 #include "actions/round_tasks.h"

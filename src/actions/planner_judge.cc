@@ -68,12 +68,9 @@ void Planner::OutOfOrder(const std::vector<TaskId>& chain, const std::map<TaskId
                          std::map<TaskId, Reason>& wrong) const {
   topology::Positions positions;
   for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
-    const model::Task& task = cluster_.tasks()[id];
     if (!InChain(id) || !HasRank(id)) continue;
     const auto planned = places.find(id);
-    const NodeId node = planned != places.end() ? planned->second
-                        : task.bound()          ? task.node
-                                                : task.claim.node;
+    const NodeId node = planned != places.end() ? planned->second : PlaceOf(id);
     if (node.valid()) positions.push_back(cluster_.nodes()[node].index);
   }
   if (topology::Monotone(positions)) return;

@@ -6,9 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/simulation.h"
+#include "lab/scene_for_test.h"
 #include "lab/test_cluster.h"
-#include "scheduler/known.h"
 #include "testing/cluster.h"
 
 namespace sky::lab {
@@ -54,14 +53,7 @@ std::vector<Amount> Amounts() {
 }
 
 struct AmountsTest : ::testing::Test {
-  AmountsTest() {
-    SimulationOptions options;
-    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
-    options.kubelets = false;
-    auto made = Simulation::Create(std::move(options));
-    SKY_CHECK(made.has_value(), "{}", made.error().message());
-    lab = std::move(*made);
-  }
+  AmountsTest() { lab = MakeQuietLab(); }
   // The status of the answer, and the object as the server keeps it.
   template <class T>
   int Post(Json object) {

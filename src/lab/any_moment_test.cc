@@ -4,8 +4,7 @@
 // ever written again.
 #include <gtest/gtest.h>
 
-#include "lab/simulation.h"
-#include "scheduler/known.h"
+#include "lab/scene_for_test.h"
 #include "testing/words.h"
 
 namespace sky::lab {
@@ -16,13 +15,7 @@ using namespace std::chrono_literals;
 class DeletedAtAnyMoment : public ::testing::TestWithParam<framework::CommitOrder> {
  protected:
   void Begin() {
-    SimulationOptions options;
-    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
-    options.config.commit_order = GetParam();
-    options.kubelets = false;  // every write is the scheduler's own
-    auto made = Simulation::Create(std::move(options));
-    SKY_CHECK(made.has_value(), "{}", made.error().message());
-    lab_ = std::move(*made);
+    lab_ = MakeQuietLab(GetParam());
     Make(testing::MakeNode("n0", *testing::ReadWords("gpu=8")));
     Make(testing::MakeNode("n1", *testing::ReadWords("gpu=8")));
     for (const char* name : {"q0", "q1"})
@@ -38,8 +31,7 @@ class DeletedAtAnyMoment : public ::testing::TestWithParam<framework::CommitOrde
   }
   template <class T>
   void Make(const T& object) {
-    const Status made = lab_->Apply(api::Encode(object));
-    ASSERT_TRUE(made.has_value()) << made.error().message();
+    MakeIn(*lab_, object);
   }
   void Delete(const std::string& pod) {
     lab_->Call("DELETE", api::KindOf<api::Pod>().Path("default", pod) + "?gracePeriodSeconds=0");
@@ -78,14 +70,7 @@ TEST_P(DeletedAtAnyMoment, ItsPlaceIsFreeAtOnceAndGoesToWhoWaits) {
   EXPECT_GE(moments, 6);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothOrders, DeletedAtAnyMoment,
-                         ::testing::Values(framework::CommitOrder::kPlacementFirst,
-                                           framework::CommitOrder::kQuotaFirst),
-                         [](const auto& one) {
-                           return one.param == framework::CommitOrder::kQuotaFirst
-                                      ? "QuotaFirst"
-                                      : "PlacementFirst";
-                         });
+INSTANTIATE_TEST_SUITE_P(BothOrders, DeletedAtAnyMoment, kBothOrders, OrderName);
 
 }  // namespace
 }  // namespace sky::lab

@@ -11,8 +11,7 @@
 
 #include "api/keys.h"
 #include "base/rng.h"
-#include "lab/simulation.h"
-#include "scheduler/known.h"
+#include "lab/scene_for_test.h"
 #include "testing/words.h"
 
 namespace sky::lab {
@@ -26,14 +25,7 @@ constexpr const char* kBinding = "verb: create, resource: pods, subresource: bin
 class Storm {
  public:
   Storm(uint64_t seed, framework::CommitOrder order) : rng_(seed) {
-    SimulationOptions options;
-    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
-    options.config.commit_order = order;
-    options.seed = seed;
-    options.kubelets = false;
-    auto lab = Simulation::Create(std::move(options));
-    SKY_CHECK(lab.has_value(), "{}", lab.error().message());
-    lab_ = std::move(*lab);
+    lab_ = MakeQuietLab(order, seed);
     api::PriorityClass urgent;  // who waits with it takes any room before those whose room it was
     urgent.metadata.name = "urgent";
     urgent.value = 1000;
@@ -86,12 +78,7 @@ class Storm {
   static testing::Words Words(std::string_view text) { return *testing::ReadWords(text); }
   template <class T>
   void Make(const T& object) {
-    const api::Kind& kind = api::KindOf<T>();
-    const auto made =
-        lab_->Call("POST", kind.Path(object.metadata.namespace_, ""), api::Encode(object));
-    SKY_CHECK(made.status == 201, "{}: {}", object.metadata.name, made.body);
-    if (kind.kind == "Node")
-      lab_->Call("PUT", kind.Path("", object.metadata.name) + "/status", api::Encode(object));
+    MakeIn(*lab_, object);
   }
   template <class... Texts>
   std::string Any(Texts... texts) {

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/changes.h"
-#include "lab/simulation.h"
-#include "scheduler/known.h"
+#include "lab/scene_for_test.h"
 #include "testing/random_events.h"
 
 namespace sky::lab {
@@ -18,14 +17,7 @@ using namespace std::chrono_literals;
 class CalmLaw {
  public:
   CalmLaw(uint64_t seed, framework::CommitOrder order) : events_(objects_, seed) {
-    SimulationOptions options;
-    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
-    options.config.commit_order = order;
-    options.seed = seed;
-    options.kubelets = false;  // their heartbeats never end: every write here is the scheduler's
-    auto lab = Simulation::Create(std::move(options));
-    SKY_CHECK(lab.has_value(), "{}", lab.error().message());
-    lab_ = std::move(*lab);
+    lab_ = MakeQuietLab(order, seed);
     events_.Begin();
     for (int i = 0; i < 15; ++i) Happen();
   }

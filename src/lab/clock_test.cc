@@ -3,7 +3,7 @@
 // is measured by monotonic time, so nothing comes late and nothing early.
 #include <gtest/gtest.h>
 
-#include "lab/simulation.h"
+#include "lab/scene_for_test.h"
 #include "scheduler/known.h"
 #include "testing/words.h"
 
@@ -28,8 +28,7 @@ class CorrectedClock : public ::testing::TestWithParam<Duration> {
   }
   template <class T>
   void Make(const T& object) {
-    const Status made = lab->Apply(api::Encode(object));
-    ASSERT_TRUE(made.has_value()) << made.error().message();
+    MakeIn(*lab, object);
   }
   int Placed() {
     int placed = 0;

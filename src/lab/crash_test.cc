@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/keys.h"
-#include "lab/simulation.h"
-#include "scheduler/known.h"
+#include "lab/scene_for_test.h"
 #include "testing/words.h"
 
 namespace sky::lab {
@@ -24,13 +23,7 @@ struct Scene {
 class Stage {
  public:
   explicit Stage(const Scene& scene) : scene_(scene) {
-    SimulationOptions options;
-    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
-    options.config.commit_order = scene.order;
-    options.kubelets = false;  // every write is the scheduler's own
-    auto lab = Simulation::Create(std::move(options));
-    SKY_CHECK(lab.has_value(), "{}", lab.error().message());
-    lab_ = std::move(*lab);
+    lab_ = MakeQuietLab(scene.order);
     const std::string words = fmt::format("gpu={0} hca={0}", scene.gpus);
     for (int i = 0; i < 4; ++i) {
       const std::string node = fmt::format("n{}", i);
@@ -102,14 +95,7 @@ class Stage {
  private:
   template <class T>
   void Make(const T& object) {
-    const api::Kind& kind = api::KindOf<T>();
-    const auto made =
-        lab_->Call("POST", kind.Path(object.metadata.namespace_, ""), api::Encode(object));
-    SKY_CHECK(made.status == 201, "{}: {}", object.metadata.name, made.body);
-    if (kind.kind != "Node") return;
-    const auto status =
-        lab_->Call("PUT", kind.Path("", object.metadata.name) + "/status", api::Encode(object));
-    SKY_CHECK(status.status == 200, "{}", status.body);
+    MakeIn(*lab_, object);
   }
 
   // A pod that has a node keeps it, and no card is sold twice.

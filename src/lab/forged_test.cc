@@ -11,8 +11,7 @@
 #include "api/keys.h"
 #include "base/rng.h"
 #include "lab/changes.h"
-#include "lab/simulation.h"
-#include "scheduler/known.h"
+#include "lab/scene_for_test.h"
 #include "testing/words.h"
 
 namespace sky::lab {
@@ -35,14 +34,7 @@ constexpr GangOf kGangs[] = {{"a", "gpu=2 hca=2", 3, 4},
 class Forgers {
  public:
   Forgers(uint64_t seed, framework::CommitOrder order) : rng_(seed), cuts_(seed % 2 == 0) {
-    SimulationOptions options;
-    options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
-    options.config.commit_order = order;
-    options.seed = seed;
-    options.kubelets = false;  // their heartbeats never end: every write here is the scheduler's
-    auto lab = Simulation::Create(std::move(options));
-    SKY_CHECK(lab.has_value(), "{}", lab.error().message());
-    lab_ = std::move(*lab);
+    lab_ = MakeQuietLab(order, seed);
     Draw();
   }
 
@@ -79,8 +71,7 @@ class Forgers {
   void Note(std::string what) { history_ += std::move(what) + "\n"; }
   template <class T>
   void Make(const T& object) {
-    const Status made = lab_->Apply(api::Encode(object));
-    SKY_CHECK(made.has_value(), "{}", made.error().message());
+    MakeIn(*lab_, object);
   }
   static testing::Words Words(const std::string& text) { return *testing::ReadWords(text); }
 
@@ -386,14 +377,7 @@ TEST_P(Forged, PlacementsBindNobodyWhereHisGangsRulesDontAllowItAndEverybodyFind
   EXPECT_GT(bound, kSeeds * 10) << "everybody once, and some again";
 }
 
-INSTANTIATE_TEST_SUITE_P(BothOrders, Forged,
-                         ::testing::Values(framework::CommitOrder::kPlacementFirst,
-                                           framework::CommitOrder::kQuotaFirst),
-                         [](const auto& one) {
-                           return one.param == framework::CommitOrder::kQuotaFirst
-                                      ? "QuotaFirst"
-                                      : "PlacementFirst";
-                         });
+INSTANTIATE_TEST_SUITE_P(BothOrders, Forged, kBothOrders, OrderName);
 
 }  // namespace
 }  // namespace sky::lab

@@ -12,6 +12,7 @@
 
 #include "api/keys.h"
 #include "lab/replica_for_test.h"
+#include "lab/scene_for_test.h"
 #include "testing/words.h"
 
 namespace sky::lab {
@@ -23,7 +24,7 @@ constexpr int kLost = INT_MAX;
 
 testing::Words Words(std::string_view text) { return *testing::ReadWords(text); }
 
-class Stage {
+class Stage : Served {
  public:
   explicit Stage(framework::CommitOrder order) : order_(order) {
     for (int i = 0; i < 4; ++i) {
@@ -41,7 +42,7 @@ class Stage {
   }
   void Start() {
     replicas_.push_back(
-        std::make_unique<Replica>(static_cast<int>(replicas_.size()), front_, log_, order_));
+        std::make_unique<Replica>(static_cast<int>(replicas_.size()), front, log_, order_));
   }
   void Submit() {
     for (const char* group : {"a", "b"}) Put(testing::MakeGroup(group, 4, {}));
@@ -57,7 +58,7 @@ class Stage {
       if (share == kLost) return;
       const Duration wait = request.timeout * share / 1000;
       request.timeout -= wait;
-      server_loop_.RunAfter(wait, [this, request] { wire_.Send(request, [](const auto&) {}); });
+      server_loop.RunAfter(wait, [this, request] { wire_.Send(request, [](const auto&) {}); });
     });
     for (Duration gone{}; gone < 4s && !line.dead(); gone += 100ms) Run(100ms, 50ms);
     if (!line.dead()) return false;
@@ -67,8 +68,8 @@ class Stage {
   }
   void Run(Duration time, Duration step) {
     for (Duration gone{}; gone < time; gone += step) {
-      c_.api->Tick();
-      server_loop_.Advance(step);
+      c.api->Tick();
+      server_loop.Advance(step);
       for (size_t i = dead_; i < replicas_.size(); ++i) replicas_[i]->Advance(step);
     }
     CheckBound();
@@ -79,7 +80,7 @@ class Stage {
     for (const char* group : {"a", "b"}) {
       std::string nodes;
       for (int i = 0; i < 4; ++i) {
-        const Reply pod = c_.client->Get(fmt::format("{}/{}-{}", kPods, group, i));
+        const Reply pod = c.client->Get(fmt::format("{}/{}-{}", kPods, group, i));
         if (!pod.ok()) continue;
         const std::string node = TextAt(J(pod.body), {"spec", "nodeName"});
         nodes += node.empty() ? "" : " " + node;
@@ -90,29 +91,23 @@ class Stage {
     return text;
   }
   void Edit(const std::string& path, std::string_view patch) {
-    EXPECT_TRUE(c_.client->Patch(InProcess::PatchType::kMerge, path, J(patch)).ok());
+    EXPECT_TRUE(c.client->Patch(InProcess::PatchType::kMerge, path, J(patch)).ok());
   }
   void Remove(const std::string& group) {
     for (int i = 0; i < 4; ++i)
-      c_.client->Delete(fmt::format("{}/{}-{}?gracePeriodSeconds=0", kPods, group, i));
-    c_.client->Delete(kGroups + "/" + group);
+      c.client->Delete(fmt::format("{}/{}-{}?gracePeriodSeconds=0", kPods, group, i));
+    c.client->Delete(kGroups + "/" + group);
   }
   const Replica& leader() const { return *replicas_.back(); }
 
  private:
-  template <class T>
-  void Put(const T& object) {
-    const api::Kind& kind = api::KindOf<T>();
-    const std::string ns = kind.namespaced ? "default" : "";
-    EXPECT_EQ(c_.client->Post(kind.Path(ns, ""), J(api::Encode(object))).status, 201);
-  }
   // A pod that has a node keeps it, and no card is sold twice.
   void CheckBound() {
     std::map<std::string, int> pods_on;
     for (const char* group : {"a", "b"})
       for (int i = 0; i < 4; ++i) {
         const std::string name = fmt::format("{}-{}", group, i);
-        const Reply pod = c_.client->Get(kPods + "/" + name);
+        const Reply pod = c.client->Get(kPods + "/" + name);
         const std::string node = pod.ok() ? TextAt(J(pod.body), {"spec", "nodeName"}) : "";
         if (node.empty()) continue;
         std::string& known = bound_[name];
@@ -123,14 +118,7 @@ class Stage {
   }
 
   const framework::CommitOrder order_;
-  TestCluster c_;
-  kube::ManualLoop server_loop_{c_.clock};
-  Front front_{*c_.api, c_.clock,
-               [this](Duration wait, std::function<void()> task) {
-                 server_loop_.RunAfter(wait, std::move(task));
-               },
-               [](int) {}};
-  ProcessTransport wire_{server_loop_, front_};
+  ProcessTransport wire_{server_loop, front};
   std::vector<Sent> log_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   size_t dead_ = 0;
@@ -173,14 +161,7 @@ TEST_P(LateWrites, ThatAreLostAreMadeUpForByTheNext) {
   for (int n = 1; n < 8; ++n) EXPECT_TRUE(DiesAtWrite(GetParam(), n, kLost));
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, LateWrites,
-                         ::testing::Values(framework::CommitOrder::kPlacementFirst,
-                                           framework::CommitOrder::kQuotaFirst),
-                         [](const auto& one) {
-                           return one.param == framework::CommitOrder::kPlacementFirst
-                                      ? "PlacementFirst"
-                                      : "QuotaFirst";
-                         });
+INSTANTIATE_TEST_SUITE_P(Orders, LateWrites, kBothOrders, OrderName);
 
 }  // namespace
 }  // namespace sky::lab

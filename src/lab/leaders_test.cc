@@ -18,14 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kStep = 200ms;
 
-struct Leaders : ::testing::Test {
-  TestCluster c;
-  kube::ManualLoop server_loop{c.clock};
-  Front front{*c.api, c.clock,
-              [this](Duration wait, std::function<void()> task) {
-                server_loop.RunAfter(wait, std::move(task));
-              },
-              [](int) {}};
+struct Leaders : ::testing::Test, Served {
   ~Leaders() override { spdlog::set_level(spdlog::level::info); }
 
   std::vector<Sent> log;
@@ -42,12 +35,6 @@ struct Leaders : ::testing::Test {
     Run(20s);
   }
   static testing::Words Words(std::string_view text) { return *testing::ReadWords(text); }
-  template <class T>
-  void Put(const T& object) {
-    const api::Kind& kind = api::KindOf<T>();
-    const std::string ns = kind.namespaced ? "default" : "";
-    EXPECT_EQ(c.client->Post(kind.Path(ns, ""), J(api::Encode(object))).status, 201);
-  }
 
   // A gang of two every four seconds; those of twenty seconds ago go.
   void NewGang() {

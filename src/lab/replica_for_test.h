@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lab/process_transport.h"
-#include "lab/test_cluster.h"
+#include "lab/served_for_test.h"
 #include "scheduler/elected.h"
 #include "scheduler/feeds.h"
 #include "scheduler/known.h"

@@ -9,7 +9,7 @@
 #include "kube/informer.h"
 #include "lab/front.h"
 #include "lab/process_transport.h"
-#include "lab/simulation.h"
+#include "lab/scene_for_test.h"
 #include "lab/test_cluster.h"
 #include "scheduler/known.h"
 #include "testing/words.h"
@@ -180,8 +180,7 @@ class ThrottledGang : public ::testing::TestWithParam<framework::CommitOrder> {
   }
   template <class T>
   void Make(const T& object) {
-    const Status made = lab->Apply(api::Encode(object));
-    ASSERT_TRUE(made.has_value()) << made.error().message();
+    MakeIn(*lab, object);
   }
   std::unique_ptr<Simulation> lab;
 };
