@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/json.h"
+#include "api/kinds.h"
 #include "kube/loop.h"
 #include "lab/front.h"
 #include "lab/test_cluster.h"
