@@ -3,12 +3,16 @@
 kernel ends them should this program die first, so that none is left behind."""
 import contextlib
 import ctypes
+import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -45,6 +49,25 @@ def replace_file(path, text):
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
     os.rename(f"{path}.new", path)
+
+
+def built_programs():
+    """The folder with kube-apiserver, etcd and the others, built first when they are missing."""
+    built = subprocess.run([os.path.join(ROOT, "e2e", "programs")], stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode != 0:
+        sys.exit(built.returncode)
+    return built.stdout.strip()
+
+
+def fresh_folder(name):
+    """.cache/e2e/NAME, emptied, and held against a second run of the same work tree by the lock that comes with it."""
+    folder = os.path.join(ROOT, ".cache", "e2e", name)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    lock = open(f"{folder}.lock", "w", encoding="utf-8")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return folder, lock
 
 
 class Process:

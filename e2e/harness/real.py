@@ -9,9 +9,8 @@ import subprocess
 import yaml
 
 from harness.client import Api, Kubectl
-from harness.processes import Processes, StartError, free_port, replace_file, wait_until
+from harness.processes import ROOT, Processes, StartError, free_port, replace_file, wait_until
 
-ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 NAMESPACE = "sky-system"
 # Admission that waits for a kube-controller-manager, which these clusters don't run.
 NO_CONTROLLERS = ("ServiceAccount,TaintNodesByCondition,DefaultTolerationSeconds,StorageObjectInUseProtection,"
