@@ -43,7 +43,10 @@ add_custom_target(doors COMMAND ${PROJECT_SOURCE_DIR}/tools/tidy --only doors
 
 # The rooms whose tests say their clusters in the words of testing/.
 set(SKY_TESTED_WITH_WORDS model cache framework plugins actions diagnose scheduler testing lab cli)
-set(SKY_TESTED_IN_HALVES framework cache lab)
+# In how many parts a room's tests run, so that two cores have work to the end: one, unless it is said here.
+set(SKY_TEST_PARTS_framework 2)
+set(SKY_TEST_PARTS_cache 2)
+set(SKY_TEST_PARTS_lab 4)
 
 function(sky_library room)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cc)
@@ -80,14 +83,14 @@ function(sky_room_test room)
   endif()
   target_compile_definitions(${room}_test PRIVATE SKY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              SKY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  # The large ones first and in parts, so that two cores have work to the end, and before them what
-  # mostly waits for programs.
   set(shards 1)
-  if(room IN_LIST SKY_TESTED_IN_HALVES)
-    set(shards 2)
+  if(SKY_TEST_PARTS_${room})
+    set(shards ${SKY_TEST_PARTS_${room}})
   endif()
-  if(room STREQUAL "lab")
-    set(shards 4)
+  # The large ones first, and before them what mostly waits for programs.
+  set(cost ${shards})
+  if(room STREQUAL "cli")
+    set(cost 5)
   endif()
   foreach(shard RANGE 1 ${shards})
     set(name ${room})
@@ -96,11 +99,7 @@ function(sky_room_test room)
     endif()
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name} COMMAND ${room}_test --gtest_brief=1)
-    # Laws try 20 cases each: the seed is fixed, so that more tell little.
-    set(cost ${shards})
-    if(room STREQUAL "cli")
-      set(cost 5)
-    endif()
+    # Laws try 20 cases each here, and a hundred in the optimised build of ./run laws.
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
       "RC_PARAMS=seed=20261129 max_success=20;ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:malloc_context_size=12;GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()

@@ -76,7 +76,7 @@ class ByHand {
 
 // Statements about what isn't there may fail; what the scheduler remembers, and calm, may not.
 TEST(ByHand, WhateverIsEditedTheLedgersAgreeWithTheFactsAndThenItIsCalm) {
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     std::string output;
     const auto failures = RunScript(ByHand(seed).Script(), "by hand",

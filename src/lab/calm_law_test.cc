@@ -103,7 +103,7 @@ class CalmLaw {
 
 TEST(CalmLaw, EveryStateComesToRestAndStaysThere) {
   uint64_t bound = 0;
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     const auto order = seed % 2 == 0 ? framework::CommitOrder::kQuotaFirst
                                      : framework::CommitOrder::kPlacementFirst;
     CalmLaw law(seed, order);
