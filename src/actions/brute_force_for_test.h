@@ -36,11 +36,17 @@ class BruteForce {
   // Does everybody who has none find a place, the chain inside `zones`?
   bool Possible(const Zones& zones, const Wish& wish);
 
-  // Sets of zones of one spec code that the gang may span, the smallest first; one empty set when
+  // How many zones a choice touches: those that are new to the gang count first.
+  struct Span {
+    int fresh = 0, all = 0;
+    auto operator<=>(const Span&) const = default;
+  };
+  // Sets of zones of one spec code that the gang may have, the best first; one empty set when
   // nobody of the chain needs a place.
-  std::vector<std::pair<int, Zones>> Spans();
-  // The least number of zones with which everybody finds a place; -1 when there is none.
-  int Fewest();
+  std::vector<std::pair<Span, Zones>> Spans();
+  // The least with which everybody finds a place; absent when there is none.
+  std::optional<Span> Fewest();
+  Span SpanOf(const std::set<std::pair<int, int>>& cells) const;
   Zones NodesOf(const std::set<std::pair<int, int>>& cells) const;
   // Somebody of the chain could use a quota that is on one of these nodes.
   bool Holds(const Zones& zones) const;
@@ -55,7 +61,7 @@ class BruteForce {
   bool Selects(int quota, int node) const;
   // Placed members of the chain stand in the order of `zones`, as far as they are in it.
   bool InOrder(const Zones& zones, const Places& places) const;
-  std::vector<Cell> OwnCells() const;  // of placed members of the chain
+  std::set<int> OwnZones() const;      // of placed members of the chain
   std::optional<int> OwnSpec() const;  // of placed members that ask devices
   bool NeedsPlace(size_t member, bool chain) const;
 

@@ -41,12 +41,12 @@ std::optional<int> BruteForce::OwnSpec() const {
   return std::nullopt;
 }
 
-std::vector<BruteForce::Cell> BruteForce::OwnCells() const {
-  std::vector<Cell> cells;
+std::set<int> BruteForce::OwnZones() const {
+  std::set<int> zones;
   for (const GangCase::Pod& pod : gang_.members)
     if (pod.node >= 0 && gang_.in_chain(pod) && CellOf(pod.node).first >= 0)
-      cells.push_back(CellOf(pod.node));
-  return cells;
+      zones.insert(CellOf(pod.node).first);
+  return zones;
 }
 
 BruteForce::Ledger BruteForce::Begin() const {
@@ -103,13 +103,28 @@ Zones BruteForce::NodesOf(const std::set<Cell>& cells) const {
   return zones;
 }
 
-// Could the chain stand in this zone if nothing else was there, and free quotas had no number?
+// Could the chain stand in this zone if nothing else was there, and free quotas had no number? The
+// whole chain: members that have places count as if they had none. Extras don't count.
 bool BruteForce::CouldHoldEmpty(const Cell& cell) const {
   GangCase empty = gang_;
   empty.neighbours.clear();
-  const Ledger ledger = Begin();
-  std::erase_if(empty.members,
-                [&](const GangCase::Pod& pod) { return pod.node >= 0 || !gang_.in_chain(pod); });
+  const bool begun = !OwnZones().empty();
+  std::vector<size_t> whole;
+  for (size_t i = 0; i < gang_.members.size(); ++i) {
+    GangCase::Pod& pod = empty.members[i];
+    if (!gang_.in_chain(pod) || (pod.node >= 0 ? !begun : begun && gang_.elastic)) continue;
+    whole.push_back(i);
+    pod.node = pod.quota = -1;
+  }
+  GangCase unplaced = gang_;
+  for (const size_t i : whole) unplaced.members[i] = empty.members[i];
+  const Ledger ledger = BruteForce(unplaced).Begin();
+  empty.members.clear();
+  for (const size_t i : whole) {
+    empty.members.push_back(unplaced.members[i]);
+    // Whether it is the first of its rank is known only among all members.
+    if (!gang_.ordered(i)) empty.members.back().rank = empty.members.back().note = -1;
+  }
   // Bound quotas stay where somebody of the gang could still use them.
   empty.quotas.clear();
   std::vector<int> renumbered(gang_.quotas.size(), -1);
@@ -143,21 +158,19 @@ bool BruteForce::CouldHoldEmpty(const Cell& cell) const {
       if (renumbered[static_cast<size_t>(pod.required)] < 0) return false;
       pod.required = renumbered[static_cast<size_t>(pod.required)];
     }
-  // Whether it is the first of its rank is known only among all members.
-  for (size_t i = 0, kept = 0; i < gang_.members.size(); ++i)
-    if (gang_.members[i].node < 0 && gang_.in_chain(gang_.members[i])) {
-      if (!gang_.ordered(i)) empty.members[kept].rank = empty.members[kept].note = -1;
-      ++kept;
-    }
   BruteForce search(empty);
   return search.Possible(search.NodesOf({cell}), {gang_.strict(), 1'000'000, false});
 }
 
-std::vector<std::pair<int, Zones>> BruteForce::Spans() {
+std::vector<std::pair<BruteForce::Span, Zones>> BruteForce::Spans() {
   bool chain = false;
   for (size_t i = 0; i < gang_.members.size(); ++i) chain = chain || NeedsPlace(i, true);
-  if (!chain) return {{0, {}}};
-  const std::vector<Cell> own = OwnCells();
+  if (!chain) return {{Span{}, {}}};
+  const std::set<int> own = OwnZones();
+  std::set<int> own_specs;
+  for (const GangCase::Pod& pod : gang_.members)
+    if (pod.node >= 0 && gang_.in_chain(pod) && CellOf(pod.node).first >= 0)
+      own_specs.insert(CellOf(pod.node).second);
   const bool any_zone = std::any_of(gang_.nodes.begin(), gang_.nodes.end(),
                                     [](const auto& node) { return node.leaf >= 0; });
   bool chain_devices = false;
@@ -167,32 +180,39 @@ std::vector<std::pair<int, Zones>> BruteForce::Spans() {
   for (int node = 0; node < static_cast<int>(gang_.nodes.size()); ++node) {
     const Cell cell = CellOf(node);
     if (any_zone && cell.first < 0) continue;
-    if (!own.empty() && std::find(own.begin(), own.end(), cell) == own.end()) continue;
+    if (!own.empty() && !own_specs.contains(cell.second)) continue;
     if (chain_devices && OwnSpec() && *OwnSpec() != cell.second) continue;
     cells.insert(cell);
   }
-  const bool may_wait =
-      own.empty() && std::any_of(cells.begin(), cells.end(),
-                                 [&](const Cell& cell) { return CouldHoldEmpty(cell); });
+  const bool may_wait = std::any_of(cells.begin(), cells.end(),
+                                    [&](const Cell& cell) { return CouldHoldEmpty(cell); });
   const int most = gang_.zones > 0 ? gang_.zones : may_wait ? 1 : 1000;
+  const int more = std::max(0, most - static_cast<int>(own.size()));
   const std::vector<Cell> all(cells.begin(), cells.end());
-  std::vector<std::pair<int, Zones>> spans;
+  std::vector<std::pair<Span, Zones>> spans;
   for (unsigned bits = 1; bits < 1u << all.size(); ++bits) {
     std::set<Cell> some;
     std::set<int> specs;
     for (size_t i = 0; i < all.size(); ++i)
       if ((bits >> i & 1) != 0) some.insert(all[i]), specs.insert(all[i].second);
-    if (specs.size() == 1 && static_cast<int>(some.size()) <= most)
-      spans.emplace_back(static_cast<int>(some.size()), NodesOf(some));
+    if (const Span span = SpanOf(some); specs.size() == 1 && span.fresh <= more)
+      spans.emplace_back(span, NodesOf(some));
   }
   std::sort(spans.begin(), spans.end());
   return spans;
 }
 
-int BruteForce::Fewest() {
-  for (const auto& [count, zones] : Spans())
-    if (Possible(zones, {gang_.strict(), 1'000'000, true})) return count;
-  return -1;
+BruteForce::Span BruteForce::SpanOf(const std::set<Cell>& cells) const {
+  const std::set<int> own = OwnZones();
+  const auto fresh = std::count_if(cells.begin(), cells.end(),
+                                   [&](const Cell& cell) { return !own.contains(cell.first); });
+  return {static_cast<int>(fresh), static_cast<int>(cells.size())};
+}
+
+std::optional<BruteForce::Span> BruteForce::Fewest() {
+  for (const auto& [span, zones] : Spans())
+    if (Possible(zones, {gang_.strict(), 1'000'000, true})) return span;
+  return std::nullopt;
 }
 
 bool BruteForce::Holds(const Zones& zones) const {

@@ -22,8 +22,6 @@ namespace {
 
 // Steps that one gang may cost in one cycle.
 constexpr int64_t kGangSteps = 200'000;
-// Sets of cells that are tried for a gang whose tasks aren't alike, where counts decide nothing.
-constexpr size_t kSmall = 6;
 
 // No more tasks than this find quotas: of each kind as many as there are, and of each quota what it
 // takes of the kind that it takes most of, or of all kinds where two of them fit into it together.
@@ -117,6 +115,7 @@ bool Planner::MakeWhole(std::span<const TaskId> tasks) {
         !cluster_.quotas()[quota].planned.valid())
       demanded_.insert(quota);
   }
+  FindSiblings();
   if (!EnoughQuotas(tasks)) return false;
   return chain.empty() ? PlaceAnywhere(others) : PlaceChain(chain, others);
 }
@@ -146,8 +145,11 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
   if (all >= n) return true;
   if (!takes_many) want_ = {Want::What::kQuotas, n};
   round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
-  round_.plan.why.detail = fmt::format("queue {} has quotas for {} of {}",
-                                       cluster_.jobs()[round_.job].queue_name, all, n);
+  const std::string& demanded = cluster_.tasks()[tasks.front()].facts->required_quota;
+  round_.plan.why.detail = kinds.size() == 1 && !demanded.empty()
+                               ? fmt::format("quota {} is enough for {} of {}", demanded, all, n)
+                               : fmt::format("queue {} has quotas for {} of {}",
+                                             cluster_.jobs()[round_.job].queue_name, all, n);
   return false;
 }
 
@@ -201,7 +203,7 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   std::sort(cells.begin(), cells.end(),
             [](const Cell& a, const Cell& b) { return a.rank < b.rank; });
   for (size_t i = 0; i < cells.size(); ++i) position[cells[i].id.index()] = i;
-  const bool zoned = !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
+  const bool zoned = Zoned(cells);
   const int64_t before = capacities_.steps();
   std::vector<int64_t> held(cells.size()), held_empty(cells.size()), slack(cells.size(), INT64_MAX);
   for (const auto& [pool, count] : kinds) {
@@ -230,7 +232,8 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
       cells[i].capacity += alone ? now : std::min(now, count);
       const int64_t empty = free.empty + held_empty[i];
       cells[i].empty += alone ? empty : std::min(empty, count);
-      cells[i].size += alone ? free.size : std::min(free.size, count);
+      const int64_t size = std::max(free.size, free.empty) + held_empty[i];
+      cells[i].size += alone ? size : std::min(size, count);
       slack[i] = std::min(slack[i], now - count);
     }
   }
@@ -241,9 +244,8 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
 }
 
 bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> others) {
-  const std::vector<Cell> cells = Survey(chain, OfOneSpec(chain, policy_.cells));
-  std::vector<Choice> choices = OneCell(chain, cells);
-  for (Choice& several : SeveralCells(chain, cells)) choices.push_back(std::move(several));
+  const std::vector<Cell> cells = Survey(chain, Candidates(chain));
+  const std::vector<Choice> choices = Choices(chain, cells);
   if (choices.empty()) WantRoom(chain, cells);
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
   for (const Choice& choice : choices) {
@@ -279,126 +281,15 @@ void Planner::WantRoom(std::span<const TaskId> chain, const std::vector<Cell>& c
   const Pool& pool = PoolOf(chain.front());
   const bool alike =
       std::all_of(chain.begin(), chain.end(), [&](TaskId task) { return &PoolOf(task) == &pool; });
-  if (!alike || !pool.held.empty() || policy_.with_siblings) return;
+  if (!alike || !pool.held.empty() || !own_.empty()) return;
   const auto n = static_cast<int64_t>(chain.size());
   want_ = {Want::What::kRoom,
            n,
-           MostCells(chain, cells) < 2,
+           MostMore(chain, cells) < 2,
            pool,
            capacities_.Subject(session_, pool),
            policy_.network,
-           !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid()};
-}
-
-// More idle bound quotas first, then the tightest fit, then physical order (3.7).
-std::vector<Planner::Choice> Planner::OneCell(std::span<const TaskId> chain,
-                                              const std::vector<Cell>& cells) const {
-  const auto n = static_cast<int64_t>(chain.size());
-  Choice fitting;
-  for (const Cell& cell : cells)
-    if (cell.capacity >= n) fitting.push_back(&cell);
-  std::sort(fitting.begin(), fitting.end(), [&](const Cell* a, const Cell* b) {
-    const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
-    if (bound_a != bound_b) return bound_a > bound_b;
-    if (a->capacity != b->capacity) return a->capacity < b->capacity;
-    return a->rank < b->rank;
-  });
-  std::vector<Choice> choices;
-  for (const Cell* cell : fitting) choices.push_back({cell});
-  return choices;
-}
-
-// Does it have to wait for one cell, rather than be split for its whole life (F42)? Siblings' cells
-// are all its own.
-bool Planner::CouldWait(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
-  return !policy_.with_siblings && std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
-    return CouldHoldEmpty(chain, cell);
-  });
-}
-
-// How many cells may the gang span? As many as it says, once its patience is over; else one, or as
-// many as it takes when no zone could hold it even when empty.
-int64_t Planner::MostCells(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
-  if (policy_.max_zones && session_.now().wall >= policy_.patient_until) return *policy_.max_zones;
-  return CouldWait(chain, cells) ? 1 : policy_.max_zones.value_or(INT64_MAX);
-}
-
-// The fewest cells of one spec code.
-std::vector<Planner::Choice> Planner::SeveralCells(std::span<const TaskId> chain,
-                                                   const std::vector<Cell>& cells) {
-  const auto n = static_cast<int64_t>(chain.size());
-  const int64_t most = MostCells(chain, cells);
-  if (most < 2) return {};
-  std::map<model::SpecId, Choice> by_spec;
-  for (const Cell& cell : cells)
-    if (cell.capacity > 0) by_spec[cell.spec].push_back(&cell);
-  std::vector<Choice> choices;
-  for (auto& [spec, all] : by_spec) {
-    const auto limit = std::min(most, static_cast<int64_t>(all.size()));
-    AddSets(n, static_cast<size_t>(limit), std::move(all), choices);
-  }
-  for (Choice& choice : choices)
-    std::sort(choice.begin(), choice.end(),
-              [](const Cell* a, const Cell* b) { return a->rank < b->rank; });
-  const auto spec_name = [&](const Choice& choice) {
-    const model::SpecId spec = choice[0]->spec;
-    return spec.valid() ? cluster_.names().specs.Name(spec) : std::string_view{};
-  };
-  // Among equals the order of making decides.
-  std::vector<size_t> order(choices.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (choices[a].size() != choices[b].size()) return choices[a].size() < choices[b].size();
-    if (const auto x = spec_name(choices[a]), y = spec_name(choices[b]); x != y)
-      return NaturalLess{}(x, y);
-    return a < b;
-  });
-  std::vector<Choice> sorted;
-  for (const size_t i : order)
-    if (std::find(sorted.begin(), sorted.end(), choices[i]) == sorted.end())
-      sorted.push_back(choices[i]);
-  return sorted;
-}
-
-// Sets of 2 to `limit` cells of one spec code that may hold `n` tasks. Tasks that are alike: the
-// largest ones, and of the last that only has to hold the rest the smallest that does. Others, and
-// those whom an order of nodes constrains: more than just enough, too, and every set where there
-// are few cells.
-void Planner::AddSets(int64_t n, size_t limit, Choice all, std::vector<Choice>& choices) {
-  std::sort(all.begin(), all.end(), [&](const Cell* a, const Cell* b) {
-    if (a->capacity != b->capacity) return a->capacity > b->capacity;
-    return a->rank < b->rank;
-  });
-  const auto first = [&](size_t count) {
-    return Choice(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
-  };
-  const auto sum_of = [](const Choice& choice) {
-    return std::accumulate(choice.begin(), choice.end(), int64_t{0},
-                           [](int64_t sum, const Cell* cell) {
-                             return sum + std::min<int64_t>(cell->capacity, INT32_MAX);
-                           });
-  };
-  size_t fewest = 2;  // one alone was tried
-  while (fewest < limit && sum_of(first(fewest)) < n) ++fewest;
-  if (fewest > limit || sum_of(first(fewest)) < n) return;
-  const int64_t rest = n - sum_of(first(fewest - 1));
-  size_t last = fewest - 1;
-  for (size_t i = fewest; i < all.size() && all[i]->capacity >= rest; ++i)
-    if (all[i]->capacity < all[last]->capacity) last = i;
-  Choice tight = first(fewest - 1);
-  tight.push_back(all[last]);
-  choices.push_back(std::move(tight));
-  for (size_t more = fewest; more <= std::min(limit, fewest + 3); ++more)
-    choices.push_back(first(more));
-  if (limit > fewest + 3) choices.push_back(first(limit));
-  if (all.size() > kSmall) return;
-  for (unsigned set = 1; set < 1u << all.size(); ++set) {
-    Choice choice;
-    for (size_t i = 0; i < all.size(); ++i)
-      if ((set >> i & 1) != 0) choice.push_back(all[i]);
-    if (choice.size() >= 2 && choice.size() <= limit && sum_of(choice) >= n)
-      choices.push_back(std::move(choice));
-  }
+           Zoned(cells)};
 }
 
 }  // namespace sky::actions

@@ -43,7 +43,7 @@ class Planner {
     uint32_t rank = 0;     // physical order
     int64_t capacity = 0;  // tasks like the chain's first that fit now
     int64_t empty = 0;     // on empty nodes, and through quotas that are on nodes
-    int64_t size = 0;      // on empty nodes, those that refuse the task now among them
+    int64_t size = 0;      // `empty`, with the nodes that refuse the task now among them
     int64_t bound = 0;     // idle bound quotas inside
   };
   using Choice = std::vector<const Cell*>;
@@ -61,15 +61,20 @@ class Planner {
                                        std::span<const model::CellId> cells) const;
   std::optional<model::SpecId> SpecOfPlaced(std::span<const model::TaskId> tasks) const;
   bool PlaceChain(std::span<const model::TaskId> chain, std::span<const model::TaskId> others);
-  std::vector<Choice> OneCell(std::span<const model::TaskId> chain,
-                              const std::vector<Cell>& cells) const;
-  std::vector<Choice> SeveralCells(std::span<const model::TaskId> chain,
-                                   const std::vector<Cell>& cells);
-  static void AddSets(int64_t n, size_t limit, Choice all, std::vector<Choice>& choices);
   void WantRoom(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+
+  // planner_span.cc: which cells together
+  void FindSiblings();
+  bool Fresh(const Cell& cell) const { return !own_.contains(cluster_.cells()[cell.id].key.zone); }
+  std::vector<model::CellId> Candidates(std::span<const model::TaskId> chain) const;
+  std::vector<Choice> Choices(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+  static std::vector<Choice> OneCell(int64_t n, const std::vector<Cell>& cells);
+  void AddSeveral(int64_t n, int64_t more, const Choice& all, std::vector<Choice>& choices) const;
   bool CouldWait(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  int64_t MostCells(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  bool CouldHoldEmpty(std::span<const model::TaskId> chain, const Cell& cell);
+  int64_t MostMore(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+  bool Zoned(const std::vector<Cell>& cells) const;
+  int64_t Reach(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells,
+                int64_t Cell::* count, int64_t more) const;
 
   // planner_ask.cc: questions and answers
   std::vector<model::NodeId> NodesOf(const Choice& choice) const;
@@ -78,6 +83,7 @@ class Planner {
                      const Choice& choice, bool ordered);
   bool PlaceOnSpec(std::span<const model::TaskId> tasks, const model::Cell& cell);
   std::vector<model::NodeId> ThenTheRest(std::vector<model::NodeId> nodes) const;
+  bool CouldHoldEmpty(std::span<const model::TaskId> chain, const Cell& cell);
   template <class Mustnt>
   void KeepOff(Asked& asked, Mustnt mustnt) const;
   bool Ask(Asked asked);
@@ -111,6 +117,9 @@ class Planner {
   void ExplainQuotas(std::span<const model::TaskId> tasks, const Pool& pool);
   void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
   void ExplainAlike(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
+  void ExplainNever(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
+  void ExplainZones(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
+  std::string Best(const std::vector<Cell>& cells, int64_t Cell::* count) const;
   void ExplainNodes(const Pool& pool, const std::vector<Cell>& cells);
 
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
@@ -124,6 +133,8 @@ class Planner {
   const framework::TopologyPolicy& policy_;
   std::map<std::pair<model::ClassId, std::string>, Pool> pools_;
   Demanded demanded_;                 // by tasks that are placed together now
+  std::set<model::ZoneId> own_;       // zones where members of the chain stand already
+  std::optional<int64_t> more_;       // zones beside these that it may have, once it was asked
   std::set<model::TaskId> unranked_;  // members that have no order
   Want want_;
   int64_t budget_;  // steps that are left to this gang

@@ -132,7 +132,7 @@ bool Planner::CouldHoldEmpty(std::span<const TaskId> chain, const Cell& cell) {
   topology::Question& question = asked.question;
   question.fill = topology::Fill::kPack;
   for (size_t s = 0; s < asked.shelves.size(); ++s) {
-    if (!asked.shelves[s].demanded) question.shelves[s].left = static_cast<int64_t>(chain.size());
+    question.shelves[s].left = asked.shelves[s].demanded ? 1 : static_cast<int64_t>(chain.size());
     for (size_t spot = 0; spot < asked.nodes.size(); ++spot)
       question.shelves[s].admits[spot] = LacksRoomAlone(
           session_.quota_to_node.Feasible(asked.shelves[s].sample, asked.nodes[spot]));

@@ -14,6 +14,16 @@ using model::Reason;
 using model::TaskId;
 using model::Verdict;
 
+namespace {
+
+// It goes when others go.
+bool LacksRoom(Reason reason) {
+  return reason == Reason::kInsufficientIdle || reason == Reason::kInsufficientQuotaIdle ||
+         reason == Reason::kWaitingForReleasing || reason == Reason::kPodSlotsFull;
+}
+
+}  // namespace
+
 void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
   Refusals& why = round_.plan.why;
   const model::Job& job = cluster_.jobs()[round_.job];
@@ -30,6 +40,10 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
   else if (pool.why.main == Reason::kQuotaQueueMismatch)
     why.detail =
         fmt::format("quota {} is not for jobs of queue {}", facts.required_quota, job.queue_name);
+  else if (tasks.size() > 1)
+    why.who = fmt::format("{}, which demands quota {}", facts.meta().name, facts.required_quota);
+  else
+    why.who = "quota " + facts.required_quota;
 }
 
 // Members that differ answer for themselves: the reason is that of the first kind that lacks room
@@ -43,8 +57,8 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
     const std::vector<TaskId>& alike = kinds.at(&PoolOf(task));
     if (kinds.size() == 1 || alike.front() != task) continue;
     const std::vector<Cell> alone = Survey(alike, where);
-    int64_t room = 0;
-    for (const Cell& cell : alone) room += cell.capacity;
+    const int64_t more = Zoned(alone) ? MostMore(tasks, cells) : INT32_MAX;
+    const int64_t room = Reach(alike, alone, &Cell::capacity, more);
     if (room >= static_cast<int64_t>(alike.size())) continue;
     ExplainAlike(alike, alone);
     round_.plan.why.who = cluster_.tasks()[task].facts->meta().name;
@@ -61,50 +75,89 @@ void Planner::ExplainAlike(std::span<const TaskId> tasks, const std::vector<Cell
   // Quotas that are all on nodes already: those nodes say why.
   if (pool.shelves.empty()) ExplainNodes(pool, cells);
   if (!why.empty()) return;
-  const bool zoned = !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
-  const Cell* best = nullptr;
-  int64_t size = 0, room = 0;
-  for (const Cell& cell : cells) {
-    if (best == nullptr || cell.capacity > best->capacity ||
-        (cell.capacity == best->capacity && cell.rank < best->rank))
-      best = &cell;
-    size += cell.size;
-    room += cell.capacity;
+  if (cells.empty() || (own_.empty() && Reach(tasks, cells, &Cell::size, INT32_MAX) < n))
+    return ExplainNever(tasks, cells);
+  const int64_t more = Zoned(cells) ? MostMore(tasks, cells) : INT32_MAX;
+  if (Zoned(cells)) ExplainZones(tasks, cells);
+  const bool by_nodes = why.empty();
+  if (!pool.shelves.empty()) ExplainNodes(pool, cells);
+  // Where too few nodes would do even if they were empty, what most of the others say leads.
+  if (by_nodes && Reach(tasks, cells, &Cell::empty, more) < n) {
+    int64_t most = why.empty() || LacksRoom(why.main) ? 0 : why.counts.at(why.main);
+    for (const auto& [reason, count] : why.counts)
+      if (count > most && !LacksRoom(reason)) most = count, why.main = reason;
   }
-  const bool full = zoned && (best->capacity < n || policy_.strict);
-  if (best == nullptr && policy_.without_topology > 0) {
-    why.Add(Reason::kNoTopology, policy_.without_topology);
-  } else if (size < n && pool.held.empty()) {
-    why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
-    if (best == nullptr) why.detail = "the cluster has no node";
-  } else if (full) {
-    const bool could =
-        std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.size >= n; });
-    const bool order = policy_.strict && best->capacity >= n;
-    why.Add(Verdict::NotNow(order   ? Reason::kNodeOrderNotMonotone
-                            : could ? Reason::kZoneFull
-                                    : Reason::kNoZoneFits,
-                            n, best->capacity));
+  if (policy_.without_topology > 0) why.Add(Reason::kNoTopology, policy_.without_topology);
+  if (why.empty())
+    why.Add(
+        Verdict::NotNow(Reason::kInsufficientIdle, n, Reach(tasks, cells, &Cell::capacity, more)));
+}
+
+// Nothing that is there could hold them, whatever ran there now.
+void Planner::ExplainNever(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
+  const auto n = static_cast<int64_t>(tasks.size());
+  Refusals& why = round_.plan.why;
+  if (cells.empty() && policy_.without_topology > 0)
+    return why.Add(Reason::kNoTopology, policy_.without_topology);
+  if (const auto spec = SpecOfPlaced(tasks); cells.empty() && spec) {
+    why.Add(Reason::kSpecMismatch);
+    why.detail = fmt::format("no node of the spec code of its members, {}, is left",
+                             spec->valid() ? cluster_.names().specs.Name(*spec) : "none");
+    return;
   }
-  const bool never = why.main == Reason::kLargerThanPossible;
-  if (full && !never) {
-    const model::ZoneId zone = cluster_.cells()[best->id].key.zone;
-    why.detail = fmt::format("{} has room for {} of {}",
-                             model::ZoneText(cluster_.names().zones.Name(zone)), best->capacity, n);
-  }
-  if (policy_.without_topology > 0 && why.main != Reason::kNoTopology)
-    why.Add(Reason::kNoTopology, policy_.without_topology);
+  const int64_t size = Reach(tasks, cells, &Cell::size, INT32_MAX);
+  why.Add(Verdict::NotNow(Reason::kLargerThanPossible, n, size));
+  if (cells.empty())
+    why.detail = "the cluster has no node";
+  else if (std::ranges::any_of(cells, [&](const Cell& cell) { return cell.spec != cells[0].spec; }))
+    why.detail = fmt::format("the empty cluster holds {} of {} on nodes of one spec code", size, n);
+  if (policy_.without_topology > 0) why.Add(Reason::kNoTopology, policy_.without_topology);
+  const Pool& pool = PoolOf(tasks.front());
   if (!pool.shelves.empty()) ExplainNodes(pool, cells);
   // What nodes lack now is no matter to who doesn't fit the empty cluster.
-  if (never)
-    std::erase_if(why.examples, [&](const auto& example) {
-      const bool passes = example.first != why.main && example.first != Reason::kNoTopology &&
-                          example.second.severity != model::Severity::kNever;
-      if (passes) why.counts.erase(example.first);
-      return passes;
-    });
-  if (!why.empty()) return;
-  why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, room));
+  std::erase_if(why.examples, [&](const auto& example) {
+    const bool passes = example.first != why.main && example.first != Reason::kNoTopology &&
+                        example.second.severity != model::Severity::kNever;
+    if (passes) why.counts.erase(example.first);
+    return passes;
+  });
+}
+
+// In zones: how many of them, how large they are, and what is free there; the first that is too
+// little is the reason.
+void Planner::ExplainZones(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
+  const auto n = static_cast<int64_t>(tasks.size());
+  const int64_t more = MostMore(tasks, cells);
+  const auto within = [&](int64_t Cell::* count) { return Reach(tasks, cells, count, more); };
+  const int64_t size = within(&Cell::size), room = within(&Cell::capacity);
+  Refusals& why = round_.plan.why;
+  if (policy_.strict && room >= n) {
+    why.Add(Verdict::NotNow(Reason::kNodeOrderNotMonotone, n, room));
+    why.detail = fmt::format("{} has room for {} of {}", Best(cells, &Cell::capacity), room, n);
+  } else if (own_.empty() && size < n) {
+    why.Add(Verdict::NotNow(Reason::kNoZoneFits, n, size));
+    why.detail =
+        more < 2
+            ? fmt::format("{} holds {} of {} even when empty", Best(cells, &Cell::size), size, n)
+            : fmt::format("the {} largest zones hold {} of {} even when empty", more, size, n);
+  } else if (room >= n || within(&Cell::empty) < n) {
+    return;  // nodes and quotas say why
+  } else if (static_cast<int64_t>(own_.size()) + more > 1) {
+    why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, room));
+  } else {
+    why.Add(Verdict::NotNow(Reason::kZoneFull, n, room));
+    why.detail = fmt::format("{} has room for {} of {}", Best(cells, &Cell::capacity), room, n);
+  }
+}
+
+// The zone, among those that they may have, that counts most.
+std::string Planner::Best(const std::vector<Cell>& cells, int64_t Cell::* count) const {
+  const bool only_own = !own_.empty() && more_ == 0;
+  const Cell* best = nullptr;
+  for (const Cell& cell : cells)
+    if (!(only_own && Fresh(cell)) && (best == nullptr || cell.*count > best->*count)) best = &cell;
+  if (best == nullptr) return "no zone";
+  return model::ZoneText(cluster_.names().zones.Name(cluster_.cells()[best->id].key.zone));
 }
 
 // What the nodes say to a free quota; without one, what those say where its bound quotas are.

@@ -19,7 +19,9 @@ using model::TaskId;
 
 std::map<TaskId, Reason> Planner::Misplaced(const std::map<TaskId, NodeId>& places) {
   std::vector<TaskId> chain, others;
-  for (const TaskId task : cluster_.jobs()[round_.job].ranked)
+  const model::Job& job = cluster_.jobs()[round_.job];
+  round_.extras = job.ready >= job.needed;
+  for (const TaskId task : job.ranked)
     if (places.contains(task)) (InChain(task) ? chain : others).push_back(task);
   std::map<TaskId, Reason> wrong;
   std::vector<TaskId> accelerated;
@@ -28,6 +30,7 @@ std::map<TaskId, Reason> Planner::Misplaced(const std::map<TaskId, NodeId>& plac
                          [&](TaskId task) { return AsksAccelerator(cluster_, task); });
   if (!accelerated.empty()) OfOtherSpec(accelerated, places, wrong);
   if (chain.empty()) return wrong;
+  FindSiblings();
   OfOtherZone(chain, places, wrong);
   if (policy_.strict) OutOfOrder(chain, places, wrong);
   return wrong;
@@ -47,21 +50,23 @@ void Planner::OfOtherZone(const std::vector<TaskId>& chain, const std::map<TaskI
   const bool zoned =
       !policy_.cells.empty() && cluster_.cells()[policy_.cells.front()].key.zone.valid();
   if (!zoned) return;
-  std::set<model::ZoneId> zones;
+  const std::vector<CellId> candidates = Candidates(chain);
+  std::set<model::ZoneId> fresh;
   for (const TaskId task : chain) {
     const NodeId node = places.at(task);
     const model::ZoneId zone = ZoneOf(node);
     const CellId cell =
         zone.valid() ? cluster_.cells().Find({policy_.network, zone, cluster_.nodes()[node].spec})
                      : CellId{};
-    if (zone.valid()) zones.insert(zone);
-    if (!cell.valid() || std::ranges::find(policy_.cells, cell) == policy_.cells.end())
-      wrong.try_emplace(task, zone.valid() ? Reason::kZoneFull : Reason::kNoTopology);
+    if (zone.valid() && !own_.contains(zone)) fresh.insert(zone);
+    if (!cell.valid() || std::ranges::find(candidates, cell) == candidates.end())
+      wrong.try_emplace(task, zone.valid() ? Reason::kSpecMismatch : Reason::kNoTopology);
   }
-  if (zones.size() < 2) return;
-  const int64_t most = MostCells(chain, Survey(chain, OfOneSpec(chain, policy_.cells)));
-  if (static_cast<int64_t>(zones.size()) <= most) return;
-  for (const TaskId task : chain) wrong.try_emplace(task, Reason::kZoneFull);
+  // One zone is never too many for who stands nowhere yet.
+  if (fresh.size() + own_.size() < 2 || fresh.empty()) return;
+  if (static_cast<int64_t>(fresh.size()) <= MostMore(chain, Survey(chain, candidates))) return;
+  for (const TaskId task : chain)
+    if (fresh.contains(ZoneOf(places.at(task)))) wrong.try_emplace(task, Reason::kZoneFull);
 }
 
 void Planner::OutOfOrder(const std::vector<TaskId>& chain, const std::map<TaskId, NodeId>& places,

@@ -17,14 +17,16 @@ using model::Verdict;
 
 namespace {
 
-// How many tasks like `task` fit into what a quota has left; names that it doesn't list are free.
-int64_t TasksIn(const Cluster& cluster, const model::Quota& quota, const Resources& request) {
-  Resources asked, left;
+// How many tasks that ask `request` fit into `left` of a quota; names that it doesn't list are
+// free.
+int64_t TasksIn(const Cluster& cluster, const model::Quota& quota, const Resources& left,
+                const Resources& request) {
+  Resources asked, listed;
   for (const model::ResourceId name : quota.listed) {
     asked.Set(name, request[name]);
-    left.Set(name, quota.request[name] + quota.shadow[name] - quota.task_sum[name]);
+    listed.Set(name, left[name]);
   }
-  return model::TimesFit(asked, left, cluster.names().resources, 1'000'000);
+  return model::TimesFit(asked, listed, cluster.names().resources, 1'000'000);
 }
 
 bool AsksAll(const Cluster& cluster, QuotaId quota, const Resources& request) {
@@ -80,7 +82,7 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
     const Verdict verdict = session.task_to_quota.Feasible(task, quota);
     if (!verdict.fit()) return pool.why.Add(verdict, left);
     const model::Quota& row = cluster.quotas()[quota];
-    const int64_t each = TasksIn(cluster, row, facts.request),
+    const int64_t each = TasksIn(cluster, row, row.limit() - row.task_sum, facts.request),
                   score = ScoreOf(session, task, quota);
     if (row.node.valid() || row.planned.valid())
       held.emplace_back(score, HeldQuota{quota, each});
@@ -123,6 +125,29 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
   SortByScore(cluster, held, [](const HeldQuota& one) { return one.quota; });
   for (auto& [score, shelf] : shelves) pool.shelves.push_back(shelf);
   for (const auto& [score, one] : held) pool.held.push_back(one);
+  return pool;
+}
+
+Pool DrawPoolWith(const Session& session, TaskId task, const Demanded& demanded,
+                  const std::set<QuotaId>& freed) {
+  const Cluster& cluster = session.cluster();
+  const model::PodFacts& facts = *cluster.tasks()[task].facts;
+  Pool pool = DrawPool(session, task, demanded);
+  std::erase_if(pool.held, [&](const HeldQuota& held) { return freed.contains(held.quota); });
+  for (const QuotaId quota : freed) {
+    const model::Quota& row = cluster.quotas()[quota];
+    const bool alone = demanded.contains(quota);
+    if (!facts.required_quota.empty() && facts.required_quota != row.name) continue;
+    if (!alone && std::ranges::any_of(pool.shelves, [&](const FreeShelf& shelf) {
+          return !shelf.demanded && shelf.quota_class == row.quota_class;
+        }))
+      continue;
+    // It is full of those who aren't to count.
+    const Verdict verdict = session.task_to_quota.Feasible(task, quota);
+    const int64_t each = TasksIn(cluster, row, row.limit(), facts.request);
+    if (each > 0 && (verdict.fit() || verdict.reason == Reason::kInsufficientQuota))
+      pool.shelves.push_back({row.quota_class, quota, 1, each, alone});
+  }
   return pool;
 }
 

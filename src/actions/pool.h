@@ -43,6 +43,9 @@ struct Pool {
 using Demanded = std::set<model::QuotaId>;
 
 Pool DrawPool(const framework::Session& session, model::TaskId task, const Demanded& demanded);
+// The same as if nobody used the quotas `freed`, and they were on no node.
+Pool DrawPoolWith(const framework::Session& session, model::TaskId task, const Demanded& demanded,
+                  const std::set<model::QuotaId>& freed);
 
 // Both have room in what the quota has left.
 bool SitTogether(const model::Cluster& cluster, model::QuotaId quota, model::TaskId one,

@@ -30,11 +30,9 @@ struct TopologyPolicy {
   bool pack = false;                 // fill a node first, rather than spread evenly
   std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty,
   WallTime patient_until{};          // and until then one in that case all the same
-  // In the order in which they are tried: the live siblings' own, else all; without topology those
-  // that hold all nodes of a spec code.
+  // The zones of the network by spec code; without topology what holds all nodes of a spec code.
   std::vector<model::CellId> cells;
   model::Network network = model::Network::kIb;
-  bool with_siblings = false;    // `cells` are where live siblings are
   int64_t without_topology = 0;  // nodes in no zone
 };
 

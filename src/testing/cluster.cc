@@ -233,6 +233,11 @@ std::string Cluster::Detail(const std::string& job) const {
   return found == result_.refusals.end() ? "" : found->second.detail;
 }
 
+std::string Cluster::Who(const std::string& job) const {
+  const auto found = result_.refusals.find(snapshot_.jobs().Find(job));
+  return found == result_.refusals.end() ? "" : found->second.who;
+}
+
 std::unique_ptr<cache::Cache> Cluster::Rebuilt(uint64_t seed) const {
   auto cache = std::make_unique<cache::Cache>(std::make_shared<model::Names>(), settings_);
   cache->SetNow(now().mono);

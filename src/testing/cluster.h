@@ -84,6 +84,7 @@ class Cluster {
   // The main reason of a job's last refusal ("default/train"), "" when it isn't refused.
   std::string Why(const std::string& job) const;
   std::string Detail(const std::string& job) const;
+  std::string Who(const std::string& job) const;
 
   cache::Cache& cache() { return *cache_; }
   framework::Engine& engine() { return *engine_; }

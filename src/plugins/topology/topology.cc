@@ -55,9 +55,6 @@ TopologyPolicy PolicyOf(const framework::Session& session, JobId id) {
   if (const auto made = job.object ? job.object->metadata.creation_timestamp.at : std::nullopt)
     policy.patient_until = *made + session.config().zone_patience;
   policy.network = NetworkOf(cluster, job);
-  std::set<CellKey> siblings;
-  if (policy.enabled) SiblingCells(cluster, job, policy.network, siblings);
-  policy.with_siblings = !siblings.empty();
   std::vector<model::CellId> everywhere;
   int64_t nodes = 0, zoned = 0;
   for (const auto& [key, cell] : cluster.cells().by_key()) {
@@ -67,7 +64,7 @@ TopologyPolicy PolicyOf(const framework::Session& session, JobId id) {
       nodes += size;
     } else if (key.network == policy.network) {
       zoned += size;
-      if (siblings.empty() || siblings.contains(key)) policy.cells.push_back(cell);
+      policy.cells.push_back(cell);
     }
   }
   // No discovery anywhere: physical order is all there is to go by.

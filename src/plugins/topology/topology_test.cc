@@ -190,36 +190,6 @@ TEST_F(TopologyTest, AZoneOfTheOtherNetworkAloneIsNoZone) {
   EXPECT_EQ(Policy("roce").without_topology, 1);
 }
 
-// --- siblings ---
-
-TEST_F(TopologyTest, LiveSiblingsFixTheZone) {
-  c.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Leaf("S2", "n[2-3]", "gpu=8 hca=8");
-  c.Quotas("q[0-3]", "gpu=1 hca=1").Job("g", 2, "gpu=1 hca=1");
-  EXPECT_FALSE(Policy("g").with_siblings);
-  ASSERT_THAT(c.Cycle(), BindsTasks("g-[0-1]", "n[0-1]"));
-  c.Workers("g", 2, 2, "gpu=1 hca=1");
-  EXPECT_EQ(Cells("g"), Names{"roce#S1/: n0 n1"});
-  EXPECT_TRUE(Policy("g").with_siblings);
-  for (const char* pod : {"default/g-0", "default/g-1"}) c.Finish(pod);
-  EXPECT_EQ(Cells("g").size(), 2u) << "who has ended is no sibling";
-}
-
-TEST_F(TopologyTest, AClaimIsASiblingAndAMemberWithoutRdmaIsNone) {
-  c.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Leaf("S2", "n[2-3]", "gpu=8 hca=8");
-  c.Quotas("q[0-3]", "gpu=1 hca=1").Quotas("p", "gpu=1");
-  c.Job("g", 1, "gpu=1 hca=1", {1, ""});
-  c.Pod("launcher", "gpu=1 node=n3 quota=p");
-  c.Edit<api::Pod>("default/launcher", [](api::Pod& pod) {
-    pod.metadata.annotations.insert_or_assign(std::string(api::key::kGroupName), "g");
-  });
-  EXPECT_FALSE(Policy("g").with_siblings);
-  c.Workers("g", 1, 1, "gpu=1 hca=1");
-  c.Edit<api::PodGroup>("default/g", [](api::PodGroup& group) { group.spec.min_member = 2; });
-  ASSERT_EQ(c.Decide().size(), 1u);
-  c.Workers("g", 2, 2, "gpu=1 hca=1");
-  EXPECT_EQ(Cells("g"), Names{"roce#S2/: n2 n3"}) << "the launcher's zone had the tightest fit";
-}
-
 TEST_F(TopologyTest, NodesInASiblingsZoneScoreMore) {
   c.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Leaf("S2", "n2,n[4-6]", "gpu=8 hca=8");
   c.Nodes("n3", "gpu=8 hca=8").Quotas("q[0-1]", "gpu=1 hca=1").Job("g", 1, "gpu=1 hca=1");

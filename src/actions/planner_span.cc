@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cells a gang takes together: the fewest zones, those of its placed members before any
+// other, and no more than it may span.
+#include <algorithm>
+#include <numeric>
+
+#include "actions/planner.h"
+#include "actions/round_tasks.h"
+#include "base/natural.h"
+
+namespace sky::actions {
+
+using model::CellId;
+using model::NodeId;
+using model::QuotaId;
+using model::SpecId;
+using model::TaskId;
+
+namespace {
+
+// Up to so many cells every set of them is tried, for gangs where counts decide nothing.
+constexpr size_t kSmall = 6;
+
+}  // namespace
+
+bool Planner::Zoned(const std::vector<Cell>& cells) const {
+  return !cells.empty() && cluster_.cells()[cells[0].id].key.zone.valid();
+}
+
+void Planner::FindSiblings() {
+  own_.clear();
+  more_.reset();
+  if (!policy_.enabled) return;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked)
+    if (const NodeId node = InChain(id) ? PlaceOf(id) : NodeId{}; node.valid())
+      if (const model::ZoneId zone = ZoneOf(node); zone.valid()) own_.insert(zone);
+}
+
+// All cells of the spec codes on which the chain may stand: one that has begun keeps to its own,
+// with accelerators or without.
+std::vector<CellId> Planner::Candidates(std::span<const TaskId> chain) const {
+  std::vector<CellId> cells = OfOneSpec(chain, policy_.cells);
+  std::set<SpecId> specs;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked)
+    if (const NodeId node = InChain(id) ? PlaceOf(id) : NodeId{}; node.valid())
+      if (ZoneOf(node).valid()) specs.insert(cluster_.nodes()[node].spec);
+  if (!specs.empty())
+    std::erase_if(cells,
+                  [&](CellId cell) { return !specs.contains(cluster_.cells()[cell].key.spec); });
+  return cells;
+}
+
+// Does it have to wait for one zone, rather than be split for its whole life (F42)? Of a gang that
+// has begun the whole counts, as if none of it was placed; extras don't, they are no reason to
+// leave a zone that holds the gang.
+bool Planner::CouldWait(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  const auto any_holds = [&](std::span<const TaskId> tasks, const std::vector<Cell>& surveyed) {
+    return std::any_of(surveyed.begin(), surveyed.end(),
+                       [&](const Cell& cell) { return CouldHoldEmpty(tasks, cell); });
+  };
+  if (own_.empty()) return any_holds(chain, cells);
+  const std::set<TaskId> planned(chain.begin(), chain.end());
+  std::vector<TaskId> whole;
+  std::set<TaskId> placed;
+  std::set<QuotaId> theirs;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
+    if (!InChain(id)) continue;
+    if (PlaceOf(id).valid()) {
+      const model::Task& task = cluster_.tasks()[id];
+      placed.insert(id);
+      theirs.insert(task.bound() ? task.quota : task.claim.quota);
+      whole.push_back(id);
+    } else if (!round_.extras && planned.contains(id)) {
+      whole.push_back(id);
+    }
+  }
+  std::erase_if(theirs, [&](QuotaId quota) {
+    return !quota.valid() || !std::ranges::all_of(cluster_.quotas()[quota].tasks, [&](TaskId task) {
+      return placed.contains(task);
+    });
+  });
+  Demanded demanded = demanded_;
+  for (const TaskId task : whole)
+    if (const QuotaId quota = cluster_.quotas().Find(cluster_.tasks()[task].facts->required_quota);
+        quota.valid() && (theirs.contains(quota) || !cluster_.quotas()[quota].node.valid()))
+      demanded.insert(quota);
+  std::map<std::pair<model::ClassId, std::string>, Pool> pools;
+  std::swap(pools, pools_);
+  for (const TaskId task : whole) {
+    const model::PodFacts& facts = *cluster_.tasks()[task].facts;
+    const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
+    if (added) at->second = DrawPoolWith(session_, task, demanded, theirs);
+  }
+  std::vector<CellId> where;
+  for (const Cell& cell : cells) where.push_back(cell.id);
+  const bool could = any_holds(whole, Survey(whole, where));
+  std::swap(pools, pools_);
+  return could;
+}
+
+// How many zones may the gang have beside those where it is? It may span as many as it says, once
+// its patience is over; else one, or as many as it takes when no zone could hold it even when
+// empty.
+int64_t Planner::MostMore(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  if (more_) return *more_;
+  int64_t most = policy_.max_zones.value_or(INT64_MAX);
+  const bool patient = !policy_.max_zones || session_.now().wall < policy_.patient_until;
+  if (patient && CouldWait(chain, cells)) most = 1;
+  more_ = std::max(most - static_cast<int64_t>(own_.size()), int64_t{0});
+  return *more_;
+}
+
+// The most that cells which these tasks may have together count: of one spec code, unless nothing
+// ties them to one; all of the gang's own zones, and so many others.
+int64_t Planner::Reach(std::span<const TaskId> tasks, const std::vector<Cell>& cells,
+                       int64_t Cell::* count, int64_t more) const {
+  if (!Zoned(cells)) {
+    if (!AsksAccelerator(cluster_, tasks.front()))
+      return std::accumulate(cells.begin(), cells.end(), int64_t{0},
+                             [&](int64_t sum, const Cell& cell) { return sum + cell.*count; });
+    more = 1;
+  }
+  struct Sums {
+    int64_t own = 0;
+    std::vector<int64_t> others;
+  };
+  std::map<SpecId, Sums> by_spec;
+  for (const Cell& cell : cells) {
+    const int64_t counted = std::min<int64_t>(cell.*count, INT32_MAX);
+    if (Fresh(cell))
+      by_spec[cell.spec].others.push_back(counted);
+    else
+      by_spec[cell.spec].own += counted;
+  }
+  int64_t best = 0;
+  for (auto& [spec, sums] : by_spec) {
+    std::ranges::sort(sums.others, std::greater());
+    const auto taken = std::min(static_cast<size_t>(more), sums.others.size());
+    best = std::max(best,
+                    std::accumulate(sums.others.begin(),
+                                    sums.others.begin() + static_cast<ptrdiff_t>(taken), sums.own));
+  }
+  return best;
+}
+
+// --- sets of cells, the best first ---
+
+// More idle bound quotas first, then the tightest fit, then physical order (3.7).
+std::vector<Planner::Choice> Planner::OneCell(int64_t n, const std::vector<Cell>& cells) {
+  Choice fitting;
+  for (const Cell& cell : cells)
+    if (cell.capacity >= n) fitting.push_back(&cell);
+  std::sort(fitting.begin(), fitting.end(), [&](const Cell* a, const Cell* b) {
+    const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
+    if (bound_a != bound_b) return bound_a > bound_b;
+    if (a->capacity != b->capacity) return a->capacity < b->capacity;
+    return a->rank < b->rank;
+  });
+  std::vector<Choice> choices;
+  for (const Cell* cell : fitting) choices.push_back({cell});
+  return choices;
+}
+
+namespace {
+
+template <class Cells>
+int64_t SumOf(const Cells& cells) {
+  return std::accumulate(cells.begin(), cells.end(), int64_t{0}, [](int64_t sum, auto* cell) {
+    return sum + std::min<int64_t>(cell->capacity, INT32_MAX);
+  });
+}
+
+// Sets of `least` to `limit` cells that may hold `n` tasks, each beside `base`. Tasks that are
+// alike: the largest ones, and of the last that only has to hold the rest the smallest that does.
+// Others, and those whom an order of nodes constrains: more than just enough, too.
+template <class Cells>
+void AddSets(int64_t n, size_t least, size_t limit, Cells all, const Cells& base,
+             std::vector<Cells>& choices) {
+  std::sort(all.begin(), all.end(), [](auto* a, auto* b) {
+    if (a->capacity != b->capacity) return a->capacity > b->capacity;
+    return a->rank < b->rank;
+  });
+  limit = std::min(limit, all.size());
+  const auto first = [&](size_t count) {
+    return Cells(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+  };
+  const auto add = [&](Cells choice) {
+    choice.insert(choice.end(), base.begin(), base.end());
+    choices.push_back(std::move(choice));
+  };
+  size_t fewest = least;
+  while (fewest < limit && SumOf(first(fewest)) < n) ++fewest;
+  if (fewest > limit || SumOf(first(fewest)) < n) return;
+  const int64_t rest = n - SumOf(first(fewest - 1));
+  size_t last = fewest - 1;
+  for (size_t i = fewest; i < all.size() && all[i]->capacity >= rest; ++i)
+    if (all[i]->capacity < all[last]->capacity) last = i;
+  Cells tight = first(fewest - 1);
+  tight.push_back(all[last]);
+  add(std::move(tight));
+  for (size_t more = fewest; more <= std::min(limit, fewest + 3); ++more) add(first(more));
+  if (limit > fewest + 3) add(first(limit));
+}
+
+}  // namespace
+
+// Sets of more than one cell of one spec code with room for somebody.
+void Planner::AddSeveral(int64_t n, int64_t more, const Choice& all,
+                         std::vector<Choice>& choices) const {
+  Choice own, others;
+  for (const Cell* cell : all) (Fresh(*cell) ? others : own).push_back(cell);
+  const auto limit = static_cast<size_t>(std::min<int64_t>(more, INT32_MAX));
+  AddSets(n, 2, own.size(), own, {}, choices);
+  if (!own.empty()) AddSets(std::max<int64_t>(n - SumOf(own), 1), 1, limit, others, own, choices);
+  AddSets(n, 2, limit, others, {}, choices);
+  if (all.size() > kSmall) return;
+  for (unsigned set = 1; set < 1u << all.size(); ++set) {
+    Choice choice;
+    for (size_t i = 0; i < all.size(); ++i)
+      if ((set >> i & 1) != 0) choice.push_back(all[i]);
+    if (choice.size() >= 2 && SumOf(choice) >= n) choices.push_back(std::move(choice));
+  }
+}
+
+// The fewest zones that are new to the gang, then the fewest at all.
+std::vector<Planner::Choice> Planner::Choices(std::span<const TaskId> chain,
+                                              const std::vector<Cell>& cells) {
+  const auto n = static_cast<int64_t>(chain.size());
+  const int64_t more = MostMore(chain, cells);
+  std::map<std::string_view, Choice, NaturalLess> by_spec;
+  for (const Cell& cell : cells)
+    if (cell.capacity > 0)
+      by_spec[cell.spec.valid() ? cluster_.names().specs.Name(cell.spec) : ""].push_back(&cell);
+  std::vector<Choice> choices = OneCell(n, cells);
+  for (const auto& [spec, all] : by_spec) AddSeveral(n, more, all, choices);
+  // Among equals the order of making decides.
+  std::map<std::pair<int64_t, size_t>, std::vector<Choice>> by_span;
+  std::set<Choice> seen;
+  for (Choice& choice : choices) {
+    std::ranges::sort(choice, {}, &Cell::rank);
+    const int64_t fresh =
+        std::ranges::count_if(choice, [&](const Cell* cell) { return Fresh(*cell); });
+    if (fresh <= more && seen.insert(choice).second)
+      by_span[{fresh, choice.size()}].push_back(std::move(choice));
+  }
+  choices.clear();
+  for (auto& [span, some] : by_span)
+    choices.insert(choices.end(), std::make_move_iterator(some.begin()),
+                   std::make_move_iterator(some.end()));
+  return choices;
+}
+
+}  // namespace sky::actions
