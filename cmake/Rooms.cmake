@@ -131,6 +131,14 @@ function(sky_programs)
   endforeach()
 endfunction()
 
+# Our filters and scores beside kube-scheduler's own; run by ./run oracle.
+function(sky_oracle)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/oracle/*.cc)
+  add_executable(oracle-compare EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(oracle-compare PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(oracle-compare PRIVATE sky_plugins nlohmann_json::nlohmann_json)
+endfunction()
+
 function(sky_benchmarks)
   if(NOT SKY_BENCH)
     return()

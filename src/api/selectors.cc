@@ -84,7 +84,10 @@ Status ValidateLabelSelector(const LabelSelector& selector) {
 }
 
 bool Matches(const LabelSelector& selector, const StringMap& labels) {
-  if (!ValidateLabelSelector(selector)) return false;
+  return ValidateLabelSelector(selector).has_value() && MatchesValidated(selector, labels);
+}
+
+bool MatchesValidated(const LabelSelector& selector, const StringMap& labels) {
   return std::ranges::all_of(selector.match_labels,
                              [&](const auto& wanted) {
                                const auto label = labels.find(wanted.first);

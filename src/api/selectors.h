@@ -20,6 +20,8 @@ Result<LabelSelector> ParseLabelSelector(std::string_view text);
 Status ValidateLabelSelector(const LabelSelector& selector);
 // A selector that doesn't validate matches nothing.
 bool Matches(const LabelSelector& selector, const StringMap& labels);
+// The same for one that is known to validate: for who asks it of many.
+bool MatchesValidated(const LabelSelector& selector, const StringMap& labels);
 
 // "spec.nodeName=n1,status.phase!=Failed"; values may be empty; "\\,", "\\=" and "\\\\" are
 // escapes.

@@ -27,6 +27,11 @@ Session::Session(model::Cluster& cluster, const Config& config, Instant now, uin
 // Rounds that nobody ended undo themselves.
 Session::~Session() = default;
 
+model::Neighbours& Session::neighbours() {
+  if (!std::exchange(neighbours_open_, true)) kept_.neighbours.Open(cluster_);
+  return kept_.neighbours;
+}
+
 void Session::CompileExpressions() {
   const Compiler compile = [&](const std::string& callback, expr::Type type,
                                const std::vector<std::string>& leaves) {

@@ -18,6 +18,7 @@
 #include "framework/plan.h"
 #include "framework/statement.h"
 #include "model/cluster.h"
+#include "model/neighbours.h"
 
 namespace sky::framework {
 
@@ -67,6 +68,7 @@ class Session {
   // What lives longer than a session: the plugins' kept answers and compiled expressions.
   struct Kept {
     StaticAnswers quota_answers, task_answers;
+    model::Neighbours neighbours;
     std::map<std::string, std::pair<std::vector<std::string>, expr::Program>> programs;
   };
 
@@ -80,6 +82,7 @@ class Session {
   const Config& config() const { return config_; }
   Instant now() const { return now_; }
   uint64_t cycle() const { return cycle_; }
+  model::Neighbours& neighbours();  // opened for this session by the first who asks
 
   // --- registration (plugins, in OnSessionOpen) ---
   TaskToQuota task_to_quota{"taskToQuota"};  // TQFns
@@ -97,7 +100,6 @@ class Session {
   // nodes.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
   void CompileExpressions();  // after the last registration
-
   // --- questions, answered by the expressions ---
   // Waiting jobs that are `wanted`, best first: queue order, then job order, then name.
   std::vector<model::JobId> OrderedJobs(const std::function<bool(model::JobId)>& wanted) const;
@@ -110,11 +112,9 @@ class Session {
 
   // --- the cycle's work ---
   std::map<model::JobId, std::unique_ptr<JobRound>>
-      rounds;  // made by allocateJob, ended by Commit or dropped
-  // Assumes the round's entries; true: its claims are open and its operations kept.
-  bool Commit(JobRound& round);
-  // Rounds that were assumed in this cycle, in order of commitment.
-  const std::vector<cache::Round>& committed() const { return committed_; }
+      rounds;                    // made by allocateJob, ended by Commit or dropped
+  bool Commit(JobRound& round);  // assumes its entries; true: claims open, operations kept
+  const std::vector<cache::Round>& committed() const { return committed_; }  // in that order
   // The bind action lets a round's bindings go. Rounds of earlier cycles count too.
   void Approve(uint64_t round) { approved_.push_back(round); }
   const std::vector<uint64_t>& approved() const { return approved_; }
@@ -141,7 +141,7 @@ class Session {
   Kept& kept_;
   std::vector<cache::Round> committed_;
   std::vector<uint64_t> approved_;
-  bool conflicted_ = false, unfinished_ = false;
+  bool conflicted_ = false, unfinished_ = false, neighbours_open_ = false;
   std::map<model::JobId, Refusals> refusals_;
 };
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "model/cells.h"
 #include "model/entities.h"
+#include "model/moves.h"
 #include "model/shelves.h"
 #include "model/table.h"
 #include "model/task.h"
@@ -32,15 +33,17 @@ class Cluster {
   const Table<QuotaId, Quota>& quotas() const { return quotas_; }
   const Table<NodeId, Node>& nodes() const { return nodes_; }
   const Cells& cells() const { return cells_; }
-  // Quotas with something to give, by class.
-  const Shelves& shelves() const { return shelves_; }
+  const Shelves& shelves() const { return shelves_; }  // quotas with something to give, by class
   // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
-  // Tasks with a claim that the bind action hasn't let go yet.
-  const std::set<TaskId>& unapproved() const { return unapproved_; }
+  const std::set<TaskId>& unapproved() const { return unapproved_; }  // claims not yet let go
+  // Where a task stands or is about to: bound, claimed or planned there.
+  NodeId PlaceOf(TaskId id) const;
+  const Moves& moves() const { return moves_; }  // of tasks whose place or facts may have changed
+  uint64_t static_generation() const { return static_generation_; }  // the highest of any node
 
-  // --- facts from the API (the cache calls these) ---
+  // --- facts from the API ---
   void SetPod(std::shared_ptr<const PodFacts> facts);
   void RemovePod(std::string_view uid);
   void SetPodGroup(std::shared_ptr<const api::PodGroup> object);
@@ -51,8 +54,7 @@ class Cluster {
   void RemoveQuota(std::string_view name);
   void SetNode(std::shared_ptr<const api::Node> object, const Settings& settings);
   void RemoveNode(std::string_view name);
-  // Both invalid: the node has no topology.
-  void SetNodeZones(std::string_view node, ZoneId roce, ZoneId ib);
+  void SetNodeZones(std::string_view node, ZoneId roce, ZoneId ib);  // invalid: in no zone
   void SetNodeLost(NodeId node, bool lost);
   void SetUnconfirmed(JobId job, bool unconfirmed);
   void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
@@ -66,10 +68,9 @@ class Cluster {
 
   // Recounts what the facts since the last call touch. Cheap when nothing changed.
   void Flush();
-  // The same for quotas and nodes alone: between the operations of a statement.
-  void FlushLedgers();
+  void FlushLedgers();  // the same for quotas and nodes alone: inside a statement
 
-  // Makes the rows that `changed` names, and those that were touched here, equal to `other`'s.
+  // Makes the rows that `changed` names, and those touched here, equal to `other`'s.
   void CopyFrom(const Cluster& other, const Touched& changed);
   // Which of the cache's snapshots this is (0: none yet), and when what a queue says last changed.
   uint64_t snapshot_number() const { return snapshot_number_; }
@@ -78,13 +79,11 @@ class Cluster {
   Touched TakeTouched();
   void ReleaseFreed();
 
-  // May jobs of `queue` use `quota`?
-  bool MayUse(QueueId queue, const Quota& quota) const;
-  // What is wrong with the queue's object or with the chain of its parents; "" when nothing is.
+  bool MayUse(QueueId queue, const Quota& quota) const;  // may jobs of `queue` use `quota`?
+  // What is wrong with the queue's object or the chain of its parents; "" when nothing is.
   std::string QueueTrouble(QueueId queue) const;
-  std::string Dump() const;  // everything derived as sorted text: equal clusters, equal dumps
-  // Recounts every row from the facts and compares; "" or the first difference.
-  std::string Audit() const;
+  std::string Dump() const;   // everything derived as sorted text: equal clusters, equal dumps
+  std::string Audit() const;  // recounts all rows from the facts; "" or the first difference
 
  private:
   Task& Mutable(TaskId id);
@@ -92,7 +91,7 @@ class Cluster {
   Node& Mutable(NodeId id);
   Job& Mutable(JobId id);
   Queue& Mutable(QueueId id);
-  // Something that the row's derived members depend on changed.
+  // What the row's derived members depend on changed.
   void Dirty(QuotaId id);
   void Dirty(NodeId id);
   void Dirty(JobId id);
@@ -116,7 +115,6 @@ class Cluster {
   void NoteCells(NodeId id, bool grew);
   void NoteShelf(QuotaId id);
   std::string ShelvesText(const Queue& queue) const;
-
   struct Votes;
   Votes CountVotes(const Quota& quota) const;
   NodeId DecideNode(const Quota& quota, const Votes& votes) const;
@@ -128,6 +126,7 @@ class Cluster {
   void RecountState(TaskId id);
   void NoteWaiting(JobId id);
   void NoteSets(TaskId id);
+  void NoteMoved(const Quota& quota);
 
   std::shared_ptr<Names> names_;
   Table<TaskId, Task> tasks_;
@@ -140,6 +139,7 @@ class Cluster {
   std::set<JobId> waiting_jobs_;
   std::set<TaskId> ungrouped_, unapproved_;
   PriorityClasses priority_classes_;
+  Moves moves_;
   uint64_t static_generation_ = 0, snapshot_number_ = 0, queues_changed_ = 0;
   Touched touched_;
   std::vector<QuotaId> dirty_quotas_;

@@ -416,6 +416,7 @@ void Cluster::SetClaim(TaskId id, const Claim& claim) {
 void Cluster::PlanQuota(QuotaId id, NodeId node) {
   Quota& quota = Mutable(id);
   const NodeId before = std::exchange(quota.planned, node);
+  NoteMoved(quota);
   if (before.valid()) {
     EraseSorted(Mutable(before).planned_quotas, id);
     Dirty(before);

@@ -123,6 +123,7 @@ void Cluster::Recount(QuotaId id) {
     quota.task_sum += tasks_[user].facts->request;
   }
   quota.charge = Resources::Max(quota.request, quota.task_sum);
+  if (before != node) NoteMoved(quota);
   if (before != node && before.valid()) EraseSorted(Mutable(before).quotas, id);
   if (before != node && node.valid()) InsertSorted(Mutable(node).quotas, id);
   for (const NodeId concerned : {before, node, quota.planned})
@@ -161,7 +162,22 @@ void Cluster::NoteWaiting(JobId id) {
     waiting_jobs_.erase(id);
 }
 
+// Its tasks that have no node of their own yet.
+void Cluster::NoteMoved(const Quota& quota) {
+  for (const TaskId user : quota.users)
+    if (!tasks_[user].bound()) moves_.Note(user, tasks_.size());
+}
+
+NodeId Cluster::PlaceOf(TaskId id) const {
+  const Task& task = tasks_[id];
+  if (task.bound() || !task.claim.open()) return task.node;
+  if (task.claim.node.valid() || !task.claim.quota.valid()) return task.claim.node;
+  const Quota& quota = quotas_[task.claim.quota];
+  return quota.node.valid() ? quota.node : quota.planned;
+}
+
 void Cluster::NoteSets(TaskId id) {
+  moves_.Note(id, tasks_.size());
   const bool waits = tasks_.Live(id) && tasks_[id].facts->grouping == Grouping::kAwaitsGroup &&
                      !tasks_[id].bound() && !tasks_[id].facts->terminal &&
                      !tasks_[id].facts->deleting;

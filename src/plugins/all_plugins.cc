@@ -3,6 +3,7 @@
 
 #include "plugins/binpack/binpack.h"
 #include "plugins/gang/gang.h"
+#include "plugins/nodeorder/nodeorder.h"
 #include "plugins/predicates/predicates.h"
 #include "plugins/priority/priority.h"
 #include "plugins/quotapredicates/quotapredicates.h"
@@ -17,6 +18,7 @@ void AddAllPlugins(framework::Registry& registry) {
   registry.plugins.emplace("quotapredicates", QuotaPredicates::Kind());
   registry.plugins.emplace("topology", Topology::Kind());
   registry.plugins.emplace("binpack", Binpack::Kind());
+  registry.plugins.emplace("nodeorder", NodeOrder::Kind());
 }
 
 }  // namespace sky::plugins

@@ -25,13 +25,8 @@ bool TolerateCordon(const std::vector<api::Toleration>& tolerations) {
 Verdict Admits(const model::Node& node, const std::vector<api::Toleration>& tolerations) {
   if (!node.exists() || !node.ready || node.object->metadata.deleting())
     return Verdict::NotNow(Reason::kNodeNotReady);
-  if (node.unschedulable && !TolerateCordon(tolerations))
-    return Verdict::NotNow(Reason::kNodeUnschedulable);
-  const api::Taint* taint = api::FindUntolerated(node.object->spec.taints, tolerations);
-  if (taint == nullptr) return Verdict::Fit();
-  // The cordon shows twice: as a flag and as the taint that the node controller adds.
-  return Verdict::NotNow(taint->key == kCordon.key ? Reason::kNodeUnschedulable
-                                                   : Reason::kTaintNotTolerated);
+  if (const Verdict open = Cordon(node, tolerations); !open.fit()) return open;
+  return Taints(node, tolerations);
 }
 
 struct HostPort {
@@ -71,18 +66,36 @@ bool AnyClash(const std::vector<HostPort>& wanted, const api::Pod& pod) {
 
 }  // namespace
 
+Verdict Cordon(const model::Node& node, const std::vector<api::Toleration>& tolerations) {
+  return node.unschedulable && !TolerateCordon(tolerations)
+             ? Verdict::NotNow(Reason::kNodeUnschedulable)
+             : Verdict::Fit();
+}
+
+Verdict Taints(const model::Node& node, const std::vector<api::Toleration>& tolerations) {
+  const api::Taint* taint = api::FindUntolerated(node.object->spec.taints, tolerations);
+  if (taint == nullptr) return Verdict::Fit();
+  // The cordon shows twice: as a flag and as the taint that the node controller adds.
+  return Verdict::NotNow(taint->key == kCordon.key ? Reason::kNodeUnschedulable
+                                                   : Reason::kTaintNotTolerated);
+}
+
+Verdict NodeLabels(const model::Node& node, const api::PodSpec& pod) {
+  const api::StringMap& labels = node.object->metadata.labels;
+  if (!api::MatchesNode(pod.node_selector, nullptr, node.name, labels))
+    return Verdict::NotNow(Reason::kNodeSelectorMismatch);
+  const api::NodeAffinity* affinity =
+      pod.affinity && pod.affinity->node ? &*pod.affinity->node : nullptr;
+  if (affinity != nullptr && !api::MatchesNode({}, affinity, node.name, labels))
+    return Verdict::NotNow(Reason::kNodeAffinityMismatch);
+  return Verdict::Fit();
+}
+
 Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task_id, model::NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const api::Pod& pod = *cluster.tasks()[task_id].facts->pod;
   if (Verdict admitted = Admits(node, pod.spec.tolerations); !admitted.fit()) return admitted;
-  const api::StringMap& labels = node.object->metadata.labels;
-  if (!api::MatchesNode(pod.spec.node_selector, nullptr, node.name, labels))
-    return Verdict::NotNow(Reason::kNodeSelectorMismatch);
-  const api::NodeAffinity* affinity =
-      pod.spec.affinity && pod.spec.affinity->node ? &*pod.spec.affinity->node : nullptr;
-  if (affinity != nullptr && !api::MatchesNode({}, affinity, node.name, labels))
-    return Verdict::NotNow(Reason::kNodeAffinityMismatch);
-  return Verdict::Fit();
+  return NodeLabels(node, pod.spec);
 }
 
 Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota_id,
@@ -122,6 +135,13 @@ void Predicates::OnSessionOpen(framework::Session& session) {
   session.task_to_node.AddPredicate(
       "predicates", Reads::kNodeDynamic,
       [&](model::TaskId task, model::NodeId node) { return HostPorts(cluster, task, node); });
+  other_pods_.Open(cluster, session.neighbours());
+  session.task_to_node.AddPredicate(
+      "predicates", Reads::kUndeclared,
+      [&](model::TaskId task, model::NodeId node) { return other_pods_.Affinity(task, node); });
+  session.task_to_node.AddPredicate(
+      "predicates", Reads::kUndeclared,
+      [&](model::TaskId task, model::NodeId node) { return other_pods_.Spread(task, node); });
   session.quota_to_node.AddPredicate(
       "predicates", Reads::kNodeStatic,
       [&](model::QuotaId quota, model::NodeId node) { return QuotaStatics(cluster, quota, node); });

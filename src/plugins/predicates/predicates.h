@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // predicates: Kubernetes' own filters, with kube-scheduler's semantics: Ready, cordon, taints, node
-// selector and affinity (read only what nodes declare: kept by class), and host ports (read what
-// runs there: asked every time). Quotas are held to Ready, taints and node affinity too.
+// selector and affinity (read only what nodes declare: kept by class), and host ports, pod affinity
+// and topology spread (read what runs there or elsewhere: asked every time). Quotas are held to
+// Ready, taints and node affinity too. docs/predicates.md says what is missing.
 #pragma once
 
 #include "framework/plugin.h"
 #include "model/cluster.h"
+#include "plugins/predicates/other_pods.h"
 
 namespace sky::plugins {
 
@@ -14,9 +16,15 @@ class Predicates final : public framework::Plugin {
   std::string_view name() const override { return "predicates"; }
   void OnSessionOpen(framework::Session& session) override;
   static framework::PluginKind Kind();
+
+ private:
+  OtherPods other_pods_;
 };
 
 // The parts, for tests: what a node says against what a pod or quota asks.
+model::Verdict Cordon(const model::Node& node, const std::vector<api::Toleration>& tolerations);
+model::Verdict Taints(const model::Node& node, const std::vector<api::Toleration>& tolerations);
+model::Verdict NodeLabels(const model::Node& node, const api::PodSpec& pod);
 model::Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task, model::NodeId node);
 model::Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota,
                             model::NodeId node);
