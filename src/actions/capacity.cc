@@ -87,7 +87,7 @@ const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool
   for (const NodeId node_id : cell.nodes) {
     const model::Node& node = cluster.nodes()[node_id];
     steps_ += 3;
-    const bool stands = session.task_to_node.Feasible(pool.task, node_id).fit();
+    const bool stands = session.task_to_node.Alone(pool.task, node_id).fit();
     for (auto* carriers : {&all, &empty, &now, &shares}) carriers->clear();
     for (size_t i = 0; i < pool.shelves.size(); ++i) {
       const FreeShelf& shelf = pool.shelves[i];
@@ -128,6 +128,10 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
       if (verdict.fit()) verdict = FitsRoom(cluster, pool.task, quota, node);
     }
     one.why.Add(verdict);
+    // That may change with another cell.
+    if (verdict.reason == model::Reason::kPodAffinityMismatch ||
+        verdict.reason == model::Reason::kTopologySpreadMismatch)
+      one.at = 0;
   }
   return one.why;
 }

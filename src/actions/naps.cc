@@ -15,22 +15,37 @@ uint64_t Grown(const Cluster& cluster) {
   return std::max(cluster.cells().grown(), cluster.shelves().grown());
 }
 
-}  // namespace
-
-void Naps::Sleep(const Session& session, JobId job, Want want) {
+// When the pods last moved on which the job's places depend, or that may keep it away: pods
+// anywhere, without any room that grows.
+uint64_t Neighbours(Session& session, JobId job) {
   const Cluster& cluster = session.cluster();
-  const Duration longest = std::min<Duration>(kLongest, want.at_most);
-  naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(), Grown(cluster),
-                        session.now().mono + longest, std::move(want)};
+  const auto& members = cluster.jobs()[job].ranked;
+  const bool depends = std::any_of(members.begin(), members.end(), [&](model::TaskId member) {
+    return model::HasPodTerms(*cluster.tasks()[member].facts->pod);
+  });
+  if (!depends && session.neighbours().forbidding().empty()) return 0;
+  session.neighbours().Follow(cluster);
+  return session.neighbours().changed();
 }
 
-bool Naps::Asleep(const Session& session, Capacities& capacities, JobId job) {
+}  // namespace
+
+void Naps::Sleep(Session& session, JobId job, Want want) {
+  const Cluster& cluster = session.cluster();
+  const Duration longest = std::min<Duration>(kLongest, want.at_most);
+  const uint64_t neighbours = want.what == Want::What::kItself ? 0 : Neighbours(session, job);
+  naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(),     neighbours,
+                        Grown(cluster),           session.now().mono + longest, std::move(want)};
+}
+
+bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
   const auto at = naps_.find(job.index());
   if (at == naps_.end()) return false;
   Nap& nap = at->second;
   const Cluster& cluster = session.cluster();
   bool asleep = session.now().mono < nap.until && nap.job == cluster.jobs()[job].tick &&
-                nap.queues == cluster.queues_changed();
+                nap.queues == cluster.queues_changed() &&
+                (nap.neighbours == 0 || nap.neighbours == Neighbours(session, job));
   if (const uint64_t grown = Grown(cluster);
       asleep && nap.seen != grown && nap.want.what != Want::What::kItself) {
     asleep = StillHopeless(session, capacities, job, nap.want);

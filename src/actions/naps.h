@@ -40,12 +40,13 @@ class Naps {
 
   // Once a cycle, before any question.
   void Begin() { best_.clear(), quotas_.clear(), pools_.clear(); }
-  bool Asleep(const framework::Session& session, Capacities& capacities, model::JobId job);
-  void Sleep(const framework::Session& session, model::JobId job, Want want);
+  bool Asleep(framework::Session& session, Capacities& capacities, model::JobId job);
+  void Sleep(framework::Session& session, model::JobId job, Want want);
 
  private:
   struct Nap {
     uint64_t job = 0, queues = 0;  // ticks of its row, and of what any queue says
+    uint64_t neighbours = 0;       // of pods that terms are about; 0: it has nothing to do with any
     uint64_t seen = 0;             // the tick up to which growth was looked at
     MonoTime until{};
     Want want;

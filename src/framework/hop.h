@@ -58,16 +58,22 @@ class Hop {
   }
   // Select, then predicate; each combined by its own expression.
   template <class Refused>
-  model::Verdict Feasible(Subject subject, Target target, Refused&& refused) const {
+  model::Verdict Feasible(Subject subject, Target target, Refused&& refused,
+                          bool alone = false) const {
     const model::Verdict selected =
         Ask(select, refused, [&](const auto& entry, size_t) { return entry.fn(subject, target); });
     if (!selected.fit()) return selected;
     return Ask(predicate_.stage(), refused, [&](const auto& entry, size_t) {
-      return predicate_.Ask(entry.fn, subject, target);
+      return predicate_.Ask(entry.fn, subject, target, alone);
     });
   }
   model::Verdict Feasible(Subject subject, Target target) const {
     return Feasible(subject, target, [](const std::string&, const model::Verdict&) {});
+  }
+  // By the target itself, whatever stands on others (kRelational): what may be true later in the
+  // same plan, and what may be kept until this target changes.
+  model::Verdict Alone(Subject subject, Target target) const {
+    return Feasible(subject, target, [](const std::string&, const model::Verdict&) {}, true);
   }
 
   // nOrder + batchNOrder of each target, in thousandths of a point.

@@ -39,10 +39,13 @@ class PredicateStage {
   }
   const Stage<Parts>& stage() const { return stage_; }
 
-  // The first veto of a plugin's parts, else its last answer.
-  std::optional<model::Verdict> Ask(const Parts& parts, Subject subject, Target target) const {
+  // The first veto of a plugin's parts, else its last answer. `alone`: without what other targets
+  // have to do with it.
+  std::optional<model::Verdict> Ask(const Parts& parts, Subject subject, Target target,
+                                    bool alone) const {
     std::optional<model::Verdict> answer;
     for (const Part& part : parts) {
+      if (alone && part.reads == Reads::kRelational) continue;
       const std::optional<model::Verdict> verdict = AskPart(part, subject, target);
       if (verdict && !verdict->fit()) return verdict;
       if (verdict) answer = verdict;

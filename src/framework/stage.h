@@ -24,6 +24,7 @@ enum class Reads : uint8_t {
   kNodeStatic,   // the subject's class and the node's labels, taints, readiness, cordon: cached by
                  // both
   kNodeDynamic,  // live counters of the node or quota: asked every time, it is cheap
+  kRelational,   // what stands on other nodes too: asked every time, left out of what is kept
 };
 
 // Callbacks of one kind, in the order in which plugins are configured.

@@ -10,6 +10,7 @@
 #include "api/selectors.h"
 #include "base/natural.h"
 #include "base/text.h"
+#include "model/pod_terms.h"
 
 namespace sky::model {
 namespace {
@@ -76,8 +77,23 @@ bool Asks(const Resources& request, const std::vector<std::string>& globs,
   return false;
 }
 
+// What terms about other pods read of the pod itself: its namespace, the labels that it shares with
+// whom a constraint counts, and whether it is one of those that it asks for.
+std::string ReadByOwnTerms(const api::Pod& pod) {
+  std::string text = pod.metadata.namespace_;
+  for (const api::PodAffinity* affinity : {AffinityOf(pod), AntiAffinityOf(pod)})
+    if (affinity != nullptr)
+      for (const api::PodAffinityTerm& term : affinity->required)
+        text += PodTerm(term, pod.metadata.namespace_).Matches(pod.metadata) ? '1' : '0';
+  for (const auto& constraint : pod.spec.topology_spread_constraints)
+    text += fmt::format("|{}{}", PodTerm(constraint, pod.metadata).text(),
+                        CountsItself(constraint, pod.metadata));
+  return text;
+}
+
 // Equal tasks have equal text here: everything that a predicate or a tier reads. Labels and
-// namespaces are read by none, and would make a class of every job.
+// namespaces are read by pods' own terms alone, and would make a class of every job; what terms of
+// others have against a pod isn't in it, so a predicate about that is never answered by class.
 ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   const api::Pod& pod = *facts.pod;
   api::PodSpec read;
@@ -99,6 +115,7 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   for (const auto& [name, value] : facts.request)
     text += fmt::format("|{}={}", name.value(), value);
   text += fmt::format("|{}", facts.required_quota);
+  if (HasPodTerms(pod)) text += fmt::format("|{}", ReadByOwnTerms(pod));
   return names.classes.Intern(text);
 }
 

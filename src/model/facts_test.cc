@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "api/keys.h"
 #include "testing/words.h"
 
@@ -220,6 +222,25 @@ TEST_F(Facts, TasksThatDifferOnlyInWhatTellsReplicasApartAreOneClass) {
   for (const std::string other : {"gpu=2 hca=1", "gpu=1 hca=1 select=disk:ssd",
                                   "gpu=1 hca=1 hostport=80", "gpu=1 hca=1 required=q9"})
     EXPECT_NE(Of(a)->task_class, Of(Worker("train-0", other))->task_class) << other;
+}
+
+TEST_F(Facts, PodsWithTermsAboutOthersAreOneClassIfTheyAreToThoseTermsAsTheirLikeIs) {
+  api::Pod a = Worker("train-0");
+  api::TopologySpreadConstraint& constraint = a.spec.topology_spread_constraints.emplace_back();
+  constraint.label_selector.emplace().match_labels = {{"app", "x"}};
+  constraint.match_label_keys = {"ver"};
+  a.metadata.labels["app"] = "x";
+  api::Pod b = a;
+  b.metadata.labels["apps.kubernetes.io/pod-index"] = "1";
+  EXPECT_EQ(Of(a)->task_class, Of(b)->task_class) << "nobody reads this";
+  for (const auto& change : std::vector<std::function<void(api::Pod&)>>{
+           [](api::Pod& pod) { pod.metadata.labels["app"] = "y"; },
+           [](api::Pod& pod) { pod.metadata.labels["ver"] = "2"; },
+           [](api::Pod& pod) { pod.metadata.namespace_ = "other"; }}) {
+    api::Pod other = a;
+    change(other);
+    EXPECT_NE(Of(a)->task_class, Of(other)->task_class);
+  }
 }
 
 struct Zones : Facts {

@@ -10,8 +10,9 @@
 namespace sky::model {
 namespace {
 
-// A crowd that nobody has asked for in so many sessions is forgotten.
-constexpr uint64_t kRemembered = 128;
+// A crowd that nobody has asked for in so many sessions is forgotten: not before a job that waits
+// for it has looked again.
+constexpr uint64_t kRemembered = 2048;
 // So many terms that nobody holds any more may be left over.
 constexpr size_t kUnheld = 64;
 
@@ -104,6 +105,7 @@ void Neighbours::Rebuild(const Cluster& cluster) {
   forbidding_.clear();
   attracting_.clear();
   ++kinds_;
+  changed_ = Tick();
   for (auto& [text, crowd] : matching_) {
     crowd.by_node.clear();
     crowd.views.clear();
@@ -120,6 +122,7 @@ void Neighbours::FollowNodes(const Cluster& cluster) {
     const Node& node = cluster.nodes()[id];
     if (generations_[i] == node.static_generation) continue;
     generations_[i] = node.static_generation;
+    changed_ = Tick();
     EachCrowd([&](Crowd& crowd) {
       for (auto& [text, view] : crowd.views) Leave(*view, crowd, id);
     });
@@ -134,31 +137,37 @@ void Neighbours::FollowNodes(const Cluster& cluster) {
 }
 
 void Neighbours::Recount(const Cluster& cluster, TaskId id) {
+  Record now = RecordOf(cluster, id);
   const auto known = records_.find(id.index());
+  if (known == records_.end() && now.shares.empty()) return;
   if (known != records_.end()) {
+    if (known->second == now) return;
     for (const auto& [crowd, weight] : known->second.shares) {
       Add(*crowd, known->second.node, -weight);
       --crowd->members;
     }
     records_.erase(known);
   }
-  if (!cluster.tasks().Live(id)) return;
-  const NodeId node = cluster.PlaceOf(id);
-  if (!node.valid()) return;
+  for (const auto& [crowd, weight] : now.shares) {
+    Add(*crowd, now.node, weight);
+    ++crowd->members;
+  }
+  if (!now.shares.empty()) records_.emplace(id.index(), std::move(now));
+  changed_ = Tick();
+}
+
+Neighbours::Record Neighbours::RecordOf(const Cluster& cluster, TaskId id) {
+  if (!cluster.tasks().Live(id)) return {};
+  Record record{cluster.PlaceOf(id), {}};
+  if (!record.node.valid()) return {};
   const api::Pod& pod = *cluster.tasks()[id].facts->pod;
-  Record record{node, {}};
   for (auto& [text, crowd] : matching_) {
     const auto matches = [&](const PodTerm& term) { return term.Matches(pod.metadata); };
     if (std::all_of(crowd.terms.begin(), crowd.terms.end(), matches))
       record.shares.push_back({&crowd, 1});
   }
   if (pod.spec.affinity) Hold(cluster, pod, record.shares);
-  if (record.shares.empty()) return;
-  for (const auto& [crowd, weight] : record.shares) {
-    Add(*crowd, node, weight);
-    ++crowd->members;
-  }
-  records_.emplace(id.index(), std::move(record));
+  return record;
 }
 
 // What the pod's own terms say to others.

@@ -70,6 +70,9 @@ class Neighbours {
   const std::map<std::string, Crowd>& forbidding() const { return forbidding_; }
   const std::map<std::string, Crowd>& attracting() const { return attracting_; }
   uint64_t kinds() const { return kinds_; }  // moves when either gets one more
+  // The tick at which a pod that anybody has asked for, or that says something to others, last
+  // moved.
+  uint64_t changed() const { return changed_; }
 
   View& ViewOf(const Cluster& cluster, Crowd& crowd, const std::string& key,
                const CountedNodes& nodes = {});
@@ -89,15 +92,18 @@ class Neighbours {
   struct Share {
     Crowd* crowd;
     int64_t weight;
+    bool operator==(const Share&) const = default;
   };
   struct Record {
     NodeId node;
     std::vector<Share> shares;
+    bool operator==(const Record&) const = default;
   };
 
   void Rebuild(const Cluster& cluster);
   void FollowNodes(const Cluster& cluster);
   void Recount(const Cluster& cluster, TaskId task);
+  Record RecordOf(const Cluster& cluster, TaskId task);
   Crowd& Holding(const Cluster& cluster, std::map<std::string, Crowd>& crowds, PodTerm term);
   void Hold(const Cluster& cluster, const api::Pod& pod, std::vector<Share>& shares);
   static void Add(Crowd& crowd, NodeId node, int64_t weight);
@@ -110,7 +116,7 @@ class Neighbours {
   void EachCrowd(Fn fn);
 
   uint64_t source_ = 0, read_ = 0;  // the moves, and how far they are read
-  uint64_t generation_ = 0, session_ = 0, kinds_ = 0;
+  uint64_t generation_ = 0, session_ = 0, kinds_ = 0, changed_ = Tick();
   std::vector<uint64_t> generations_;  // of nodes, as last seen
   std::map<std::string, Domains> domains_;
   std::map<std::string, Crowd> matching_, forbidding_, attracting_;

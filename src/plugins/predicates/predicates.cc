@@ -137,10 +137,10 @@ void Predicates::OnSessionOpen(framework::Session& session) {
       [&](model::TaskId task, model::NodeId node) { return HostPorts(cluster, task, node); });
   other_pods_.Open(cluster, session.neighbours());
   session.task_to_node.AddPredicate(
-      "predicates", Reads::kUndeclared,
+      "predicates", Reads::kRelational,
       [&](model::TaskId task, model::NodeId node) { return other_pods_.Affinity(task, node); });
   session.task_to_node.AddPredicate(
-      "predicates", Reads::kUndeclared,
+      "predicates", Reads::kRelational,
       [&](model::TaskId task, model::NodeId node) { return other_pods_.Spread(task, node); });
   session.quota_to_node.AddPredicate(
       "predicates", Reads::kNodeStatic,
