@@ -25,17 +25,36 @@ class BestNodes {
     std::vector<NodeId> feasible;
     std::vector<size_t> at;
     for (size_t i = 0; i < nodes.size(); ++i)
-      if (Feasible(task, quota, i)) feasible.push_back(nodes[i]), at.push_back(i);
+      if (Feasible(task, quota, i) || MayLater(task, i))
+        feasible.push_back(nodes[i]), at.push_back(i);
     const std::vector<int64_t> scores = session.quota_to_node.Scores(quota, feasible);
     for (size_t i = 0; i < feasible.size(); ++i) heap_.push({scores[i], at[i]});
   }
 
   // The best node for `task` now; absent when there is none.
   std::optional<NodeId> Take(TaskId task, QuotaId quota) {
+    std::vector<Entry> aside;  // tasks elsewhere keep it away now, and not for ever
+    const std::optional<NodeId> taken = TakeNow(task, quota, aside);
+    for (const Entry& entry : aside) heap_.push(entry);
+    return taken;
+  }
+
+ private:
+  struct Entry {
+    int64_t score;
+    size_t at;
+    bool operator<(const Entry& other) const {
+      return score != other.score ? score < other.score : at > other.at;
+    }
+  };
+  std::optional<NodeId> TakeNow(TaskId task, QuotaId quota, std::vector<Entry>& aside) {
     while (!heap_.empty()) {
       const Entry top = heap_.top();
       heap_.pop();
-      if (!Feasible(task, quota, top.at)) continue;
+      if (!Feasible(task, quota, top.at)) {
+        if (MayLater(task, top.at)) aside.push_back(top);
+        continue;
+      }
       const NodeId one[] = {nodes_[top.at]};
       const int64_t score = session_.quota_to_node.Scores(quota, one)[0];
       const Entry now{score, top.at};
@@ -48,15 +67,12 @@ class BestNodes {
     }
     return std::nullopt;
   }
-
- private:
-  struct Entry {
-    int64_t score;
-    size_t at;
-    bool operator<(const Entry& other) const {
-      return score != other.score ? score < other.score : at > other.at;
-    }
-  };
+  // It isn't the node that refuses, but what stands on others: other tasks of the round change
+  // that.
+  bool MayLater(TaskId task, size_t at) const {
+    return !session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
+           session_.task_to_node.Alone(task, nodes_[at]).fit();
+  }
   bool Feasible(TaskId task, QuotaId quota, size_t at) const {
     return session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
            session_.quota_to_node.Feasible(quota, nodes_[at]).fit() &&
