@@ -15,17 +15,27 @@ uint64_t Grown(const Cluster& cluster) {
   return std::max(cluster.cells().grown(), cluster.shelves().grown());
 }
 
-// When the pods last moved on which the job's places depend, or that may keep it away: pods
-// anywhere, without any room that grows.
-uint64_t Neighbours(Session& session, JobId job) {
+// Do the job's places depend on pods anywhere, or does a pod that is there keep such as it away?
+// Its first and last member stand for all: a nap is a hint.
+bool DependsOnPods(Session& session, JobId job) {
   const Cluster& cluster = session.cluster();
   const auto& members = cluster.jobs()[job].ranked;
-  const bool depends = std::any_of(members.begin(), members.end(), [&](model::TaskId member) {
-    return model::HasPodTerms(*cluster.tasks()[member].facts->pod);
-  });
-  if (!depends && session.neighbours().forbidding().empty()) return 0;
-  session.neighbours().Follow(cluster);
-  return session.neighbours().changed();
+  if (members.empty()) return false;
+  for (const model::TaskId member : {members.front(), members.back()}) {
+    const api::Pod& pod = *cluster.tasks()[member].facts->pod;
+    const auto kept_away = [&](const auto& held) {
+      return held.second.members > 0 && held.second.terms.front().Matches(pod.metadata);
+    };
+    if (model::HasPodTerms(pod) ||
+        std::ranges::any_of(session.neighbours().forbidding(), kept_away))
+      return true;
+  }
+  return false;
+}
+
+uint64_t PodsMoved(Session& session) {
+  session.neighbours().Follow(session.cluster());
+  return session.neighbours().changed() | 1;
 }
 
 }  // namespace
@@ -33,7 +43,8 @@ uint64_t Neighbours(Session& session, JobId job) {
 void Naps::Sleep(Session& session, JobId job, Want want) {
   const Cluster& cluster = session.cluster();
   const Duration longest = std::min<Duration>(kLongest, want.at_most);
-  const uint64_t neighbours = want.what == Want::What::kItself ? 0 : Neighbours(session, job);
+  const bool depends = want.what != Want::What::kItself && DependsOnPods(session, job);
+  const uint64_t neighbours = depends ? PodsMoved(session) : 0;
   naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(),     neighbours,
                         Grown(cluster),           session.now().mono + longest, std::move(want)};
 }
@@ -45,7 +56,7 @@ bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
   const Cluster& cluster = session.cluster();
   bool asleep = session.now().mono < nap.until && nap.job == cluster.jobs()[job].tick &&
                 nap.queues == cluster.queues_changed() &&
-                (nap.neighbours == 0 || nap.neighbours == Neighbours(session, job));
+                (nap.neighbours == 0 || nap.neighbours == PodsMoved(session));
   if (const uint64_t grown = Grown(cluster);
       asleep && nap.seen != grown && nap.want.what != Want::What::kItself) {
     asleep = StillHopeless(session, capacities, job, nap.want);

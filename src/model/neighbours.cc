@@ -24,6 +24,22 @@ const api::NodeAffinity* NodeAffinityOf(const api::Pod& pod) {
   return pod.spec.affinity && pod.spec.affinity->node ? &*pod.spec.affinity->node : nullptr;
 }
 
+uint64_t Mix(uint64_t mark, uint64_t value) {
+  mark = (mark ^ value) * 0x9e3779b97f4a7c15ull;
+  return mark ^ (mark >> 29);
+}
+
+// Of what a task adds: taken away again, the sum of all is what it was before.
+template <class Record>
+uint64_t MarkOf(size_t task, const Record& record) {
+  if (record.shares.empty()) return 0;
+  uint64_t mark = Mix(Mix(task + 1, record.node.index()), record.shares.size());
+  for (const auto& [crowd, weight] : record.shares)
+    mark +=
+        Mix(std::hash<std::string>{}(crowd->terms.front().text()), static_cast<uint64_t>(weight));
+  return mark;
+}
+
 int32_t At(const std::vector<int32_t>& of_node, NodeId node) {
   return node.valid() && node.index() < of_node.size() ? of_node[node.index()] : -1;
 }
@@ -122,7 +138,7 @@ void Neighbours::FollowNodes(const Cluster& cluster) {
     const Node& node = cluster.nodes()[id];
     if (generations_[i] == node.static_generation) continue;
     generations_[i] = node.static_generation;
-    changed_ = Tick();
+    changed_ += Mix(i, node.static_generation);
     EachCrowd([&](Crowd& crowd) {
       for (auto& [text, view] : crowd.views) Leave(*view, crowd, id);
     });
@@ -142,6 +158,7 @@ void Neighbours::Recount(const Cluster& cluster, TaskId id) {
   if (known == records_.end() && now.shares.empty()) return;
   if (known != records_.end()) {
     if (known->second == now) return;
+    changed_ -= MarkOf(id.index(), known->second);
     for (const auto& [crowd, weight] : known->second.shares) {
       Add(*crowd, known->second.node, -weight);
       --crowd->members;
@@ -152,8 +169,8 @@ void Neighbours::Recount(const Cluster& cluster, TaskId id) {
     Add(*crowd, now.node, weight);
     ++crowd->members;
   }
+  changed_ += MarkOf(id.index(), now);
   if (!now.shares.empty()) records_.emplace(id.index(), std::move(now));
-  changed_ = Tick();
 }
 
 Neighbours::Record Neighbours::RecordOf(const Cluster& cluster, TaskId id) {
@@ -217,8 +234,10 @@ Neighbours::Crowd& Neighbours::Matching(const Cluster& cluster, const std::vecto
     const auto matches = [&](const PodTerm& term) { return term.Matches(pod); };
     if (!node.valid() || !std::all_of(terms.begin(), terms.end(), matches)) continue;
     Record& record = records_[i];
+    changed_ -= MarkOf(i, record);
     record.node = node;
     record.shares.push_back({&crowd, 1});
+    changed_ += MarkOf(i, record);
     Add(crowd, node, 1);
     ++crowd.members;
   }

@@ -70,8 +70,8 @@ class Neighbours {
   const std::map<std::string, Crowd>& forbidding() const { return forbidding_; }
   const std::map<std::string, Crowd>& attracting() const { return attracting_; }
   uint64_t kinds() const { return kinds_; }  // moves when either gets one more
-  // The tick at which a pod that anybody has asked for, or that says something to others, last
-  // moved.
+  // Of the places of pods that anybody has asked for, or that say something to others: it moves
+  // when one of them does, and is what it was when that is undone.
   uint64_t changed() const { return changed_; }
 
   View& ViewOf(const Cluster& cluster, Crowd& crowd, const std::string& key,

@@ -127,7 +127,6 @@ class Town {
     cluster.ReleaseFreed();
   }
 
- private:
   void PutNode(const std::string& name) {
     auto node = std::make_shared<api::Node>(testing::MakeNode(name, *testing::ReadWords("gpu=8")));
     if (rng_.Below(4) > 0) node->metadata.labels["zone"] = rng_.Below(2) == 0 ? "a" : "b";
@@ -138,10 +137,10 @@ class Town {
     auto pod =
         std::make_shared<api::Pod>(testing::MakeWorker("", name, *testing::ReadWords("gpu=1")));
     pod->metadata.uid = name;
-    pod->metadata.labels["app"] = rng_.Below(2) == 0 ? "x" : "y";
+    pod->metadata.labels["app"] = node.empty() || rng_.Below(2) == 0 ? "x" : "y";
     if (rng_.Below(2) == 0) pod->spec.node_name = node;
-    if (rng_.Below(6) == 0) pod->status.phase = "Succeeded";
-    if (rng_.Below(6) == 0) pod->metadata.deletion_timestamp.at = WallTime{};
+    if (!node.empty() && rng_.Below(6) == 0) pod->status.phase = "Succeeded";
+    if (!node.empty() && rng_.Below(6) == 0) pod->metadata.deletion_timestamp.at = WallTime{};
     if (rng_.Below(2) == 0) {
       api::PodAffinity& anti = pod->spec.affinity.emplace().pod_anti.emplace();
       anti.required = {Term("zone", {{"app", "x"}})};
@@ -150,6 +149,8 @@ class Town {
     }
     cluster.SetPod(MakePodFacts(std::move(pod), settings_, cluster.names()));
   }
+
+ private:
   void Claim(const std::string& pod, const std::string& node) {
     const TaskId task = cluster.tasks().Find(pod);
     if (!task.valid() || !cluster.tasks()[task].placeable()) return;
@@ -214,6 +215,27 @@ RC_GTEST_PROP(NeighboursLaw, CountsThatFollowAreCountsFromNothing, (uint64_t see
     Neighbours fresh;
     RC_ASSERT(Told(followed, town.cluster) == Told(fresh, town.cluster));
   }
+}
+
+TEST(Neighbours, WhatIsUndoneIsNoChange) {
+  Town town(5);
+  for (int step = 0; step < 40; ++step) town.Step();
+  town.PutNode("n0");
+  town.PutPod("mover", "");
+  town.cluster.Flush();
+  Neighbours neighbours;
+  Told(neighbours, town.cluster);
+  const uint64_t before = neighbours.changed();
+  const TaskId mover = town.cluster.tasks().Find("mover");
+  model::Claim claim;
+  claim.phase = model::Claim::Phase::kClaimed;
+  claim.node = town.cluster.nodes().Find("n0");
+  town.cluster.SetClaim(mover, claim);
+  neighbours.Follow(town.cluster);
+  EXPECT_NE(neighbours.changed(), before) << "somebody is there now whom a term is about";
+  town.cluster.SetClaim(mover, {});
+  neighbours.Follow(town.cluster);
+  EXPECT_EQ(neighbours.changed(), before);
 }
 
 TEST(Neighbours, AReaderThatFellBehindBeginsAnew) {
