@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // allocateJob: hop 1. Queues and jobs in order; whoever may not be placed says why; for the others
 // a plan of the whole round, charged at once. Minima of all jobs come before anybody's extras.
+#include <array>
 #include <set>
 
 #include "actions/actions.h"
 #include "actions/naps.h"
 #include "actions/planner.h"
+#include "actions/round_tasks.h"
+#include "framework/jobs_in_order.h"
 #include "model/begin.h"
 #include "model/roles.h"
 
@@ -22,8 +25,23 @@ using model::Verdict;
 Verdict MayPlan(const Session& session, model::JobId id) {
   const model::Job& job = session.cluster().jobs()[id];
   if (const Verdict verdict = MayBegin(session.cluster(), job); !verdict.fit()) return verdict;
-  if (job.backoff != Reason::kNone) return Verdict::NotNow(job.backoff);
   return session.JobValid(id);
+}
+
+std::string OfQueue(const model::Cluster& cluster, const model::Job& job) {
+  const auto [reason, queue] = model::FindQueueBar(cluster, job.queue);
+  const std::string& name = cluster.queues()[queue].name;
+  const std::string who = queue == job.queue ? fmt::format("queue {}", name)
+                                             : fmt::format("queue {} stands below queue {}, which",
+                                                           job.queue_name, name);
+  switch (reason) {
+    case Reason::kInvalidObject:
+      return fmt::format("{}: {}", who, model::QueueTrouble(cluster, queue));
+    case Reason::kQueueNotFound:
+      return who + " doesn't exist";
+    default:
+      return who + " takes no new jobs";
+  }
 }
 
 std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason reason) {
@@ -32,15 +50,12 @@ std::string Detail(const model::Cluster& cluster, const model::Job& job, Reason 
     case Reason::kNoPodGroup:
       return fmt::format("PodGroup {} doesn't exist", job.name);
     case Reason::kInvalidObject:
-      return job.invalid.empty()
-                 ? fmt::format("queue {}: {}", job.queue_name, cluster.QueueTrouble(job.queue))
-                 : job.invalid;
+      return job.invalid.empty() ? OfQueue(cluster, job) : job.invalid;
     case Reason::kPriorityClassNotFound:
       return fmt::format("PriorityClass {} doesn't exist", job.object->spec.priority_class_name);
     case Reason::kQueueNotFound:
-      return fmt::format("queue {} doesn't exist", job.queue_name);
     case Reason::kQueueClosed:
-      return fmt::format("queue {} takes no new jobs", job.queue_name);
+      return OfQueue(cluster, job);
     case Reason::kNotEnoughPods: {
       // Short of members at all, or of some role: the latter needs its name.
       const auto lacks = model::FindShortRole(cluster, job);
@@ -79,25 +94,33 @@ class AllocateJob final : public framework::Action {
 
   void Execute(Session& session) override {
     naps_.Begin();
-    std::vector<model::JobId> jobs = session.OrderedJobs([&](model::JobId job) {
-      if (!naps_.Asleep(session, capacities_, job)) return true;
-      session.asleep.push_back(job);
-      return false;
-    });
-    ReachedFirst(session.cluster(), jobs);
-    int64_t budget = kCycleSteps;
-    for (const bool extras : {false, true})
-      for (const model::JobId job : jobs) {
-        const model::Job& row = session.cluster().jobs()[job];
-        if ((row.ready >= row.needed) != extras) continue;
-        // An extra goes by its binding alone: before the gang's own record is written, and somebody
-        // runs, it would be the start of a gang of which nobody knows whether the rest can follow.
-        if (extras && row.bound == 0) continue;
-        if (budget > 0)
-          Plan(session, job, budget);
-        else
-          behind_.push_back(row.name);
+    const model::Cluster& cluster = session.cluster();
+    const std::set<std::string, std::less<>> behind(behind_.begin(), behind_.end());
+    behind_.clear();
+    // Whom the last cycle didn't reach goes first (3.8), in its minimum as in its extras.
+    std::array<std::vector<model::JobId>, 4> groups;
+    for (const model::JobId job : cluster.waiting_jobs()) {
+      const model::Job& row = cluster.jobs()[job];
+      if (naps_.Asleep(session, capacities_, job)) {
+        session.asleep.push_back(job);
+        continue;
       }
+      const bool extras = row.ready >= row.needed;
+      // An extra goes by its binding alone: before the gang's own record is written, and somebody
+      // runs, it would be the start of a gang of which nobody knows whether the rest can follow.
+      if (extras && row.bound == 0) continue;
+      groups[(extras ? 2 : 0) + (behind.contains(row.name) ? 0 : 1)].push_back(job);
+    }
+    int64_t budget = kCycleSteps;
+    for (const std::vector<model::JobId>& group : groups) {
+      framework::JobsInOrder order(session, group);
+      while (const auto job = order.Next()) {
+        if (budget > 0)
+          Plan(session, *job, budget);
+        else
+          behind_.push_back(cluster.jobs()[*job].name);
+      }
+    }
     session.SetUnfinished(!behind_.empty());
   }
 
@@ -105,39 +128,29 @@ class AllocateJob final : public framework::Action {
   // Steps of one cycle. Counted, not timed, so that a replay is exact.
   static constexpr int64_t kCycleSteps = 1'000'000;
 
-  // Whom the last cycle didn't reach goes first, in the same order (3.8).
-  void ReachedFirst(const model::Cluster& cluster, std::vector<model::JobId>& jobs) {
-    if (behind_.empty()) return;
-    const std::set<std::string, std::less<>> behind(behind_.begin(), behind_.end());
-    behind_.clear();
-    std::vector<model::JobId> others;
-    std::vector<model::JobId> first;
-    for (const model::JobId job : jobs)
-      (behind.contains(cluster.jobs()[job].name) ? first : others).push_back(job);
-    first.insert(first.end(), others.begin(), others.end());
-    jobs = std::move(first);
-  }
-
   void Plan(Session& session, model::JobId id, int64_t& budget) {
     const model::Cluster& cluster = session.cluster();
     --budget;
-    const Verdict verdict = MayPlan(session, id);
-    if (!verdict.fit() || !session.JobEnqueueable(id)) {
-      Refusals why;
-      why.Add(verdict.fit() ? Verdict::NotNow(Reason::kJobBlockedByJobQueue) : verdict);
+    Refusals why;
+    if (const Verdict verdict = MayPlan(session, id); !verdict.fit()) {
+      why.Add(verdict);
       why.detail = Detail(cluster, cluster.jobs()[id], verdict.reason);
       if (WaitsForItself(verdict.reason) || cluster.jobs()[id].backoff != Reason::kNone)
         naps_.Sleep(session, id, {Want::What::kItself});
       return session.Refuse(id, std::move(why));
     }
+    if (!session.JobEnqueueable(id, why)) {
+      if (why.empty()) why.Add(Reason::kJobBlockedByJobQueue);
+      return session.Refuse(id, std::move(why));
+    }
     if (cluster.jobs()[id].placeable == 0) {
-      Refusals why;
       why.Add(Reason::kGated);
       naps_.Sleep(session, id, {Want::What::kItself});
       return session.Refuse(id, std::move(why));
     }
     // A group that is being read again is planned when the answer is there.
     if (cluster.jobs()[id].unconfirmed) return;
+    if (MinimumTooMuch(session, id, why)) return Limited(session, id, std::move(why));
     auto round = std::make_unique<JobRound>(session, id);
     round->policy = session.PredicateZone(id);
     Planner planner(session, *round, capacities_);
@@ -147,10 +160,45 @@ class AllocateJob final : public framework::Action {
       naps_.Sleep(session, id, planner.want());
       return session.Refuse(id, std::move(round->plan.why));
     }
-    Refusals why;
+    if (round->extras) TrimExtras(session, *round, why);
+    if (!round->plan.found()) return Limited(session, id, std::move(why));
+    why = {};
     if (!session.QuotaReady(*round, why)) return session.Refuse(id, std::move(why));
     round->order = session.rounds.size();
     session.rounds.insert_or_assign(id, std::move(round));
+  }
+
+  static bool MinimumTooMuch(const Session& session, model::JobId id, Refusals& why) {
+    const model::Cluster& cluster = session.cluster();
+    const model::Job& job = cluster.jobs()[id];
+    if (job.ready >= job.needed) return false;
+    model::Resources more;
+    for (const model::TaskId task : RoundTasks(session, job))
+      more += cluster.tasks()[task].facts->request;
+    return session.Overused(job.queue, more, why);
+  }
+
+  // As many as the queue may still have; the last ones go first. `why` says what stopped the
+  // others.
+  static void TrimExtras(const Session& session, JobRound& round, Refusals& why) {
+    const model::Cluster& cluster = session.cluster();
+    const model::QueueId queue = cluster.jobs()[round.job].queue;
+    while (!round.statement.operations().empty()) {
+      const framework::Operation last = round.statement.operations().back();
+      round.statement.RollBackTo(round.statement.Savepoint() - 1);
+      if (!session.Overused(queue, cluster.tasks()[last.task].facts->request, why))
+        return round.statement.AllocateTaskToQuota(last.task, last.quota, last.node);
+      std::erase_if(round.plan.tasks, [&](const auto& entry) { return entry.task == last.task; });
+    }
+  }
+
+  // Somebody's end may help, unless it asks more than the limit itself.
+  void Limited(Session& session, model::JobId id, Refusals why) {
+    const auto main = why.examples.find(why.main);
+    const bool never =
+        main != why.examples.end() && main->second.severity == model::Severity::kNever;
+    naps_.Sleep(session, id, {never ? Want::What::kItself : Want::What::kAnything});
+    session.Refuse(id, std::move(why));
   }
 
   Capacities capacities_;

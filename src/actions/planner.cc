@@ -77,7 +77,7 @@ int64_t Planner::spent() const { return kGangSteps - budget_; }
 
 bool Planner::Make() {
   const model::Job& job = cluster_.jobs()[round_.job];
-  const std::vector<TaskId> tasks = RoundTasks(cluster_, job);
+  const std::vector<TaskId> tasks = RoundTasks(session_, job);
   if (tasks.empty()) return false;
   round_.extras = job.ready >= job.needed;
   if (round_.extras) {

@@ -15,7 +15,29 @@ using model::Resources;
 using model::TaskId;
 using model::Verdict;
 
-std::vector<TaskId> RoundTasks(const Cluster& cluster, const model::Job& job) {
+namespace {
+
+// Who is chosen first; among equals the rank decides.
+void SortByKey(const framework::Session& session, std::vector<TaskId>& tasks) {
+  if (session.task_order.entries.empty()) return;
+  struct Keyed {
+    expr::OrderKey key;
+    size_t place;
+    TaskId task;
+  };
+  std::vector<Keyed> keyed;
+  for (const TaskId task : tasks) keyed.push_back({session.KeyOf(task), keyed.size(), task});
+  std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) {
+    const auto order = expr::CompareKeys(a.key, b.key);
+    return order != 0 ? std::is_lt(order) : a.place < b.place;
+  });
+  for (size_t i = 0; i < tasks.size(); ++i) tasks[i] = keyed[i].task;
+}
+
+}  // namespace
+
+std::vector<TaskId> RoundTasks(const framework::Session& session, const model::Job& job) {
+  const Cluster& cluster = session.cluster();
   std::vector<TaskId> placeable;
   std::map<std::string_view, int64_t> placed_by_role;
   for (const TaskId id : job.ranked) {
@@ -27,6 +49,7 @@ std::vector<TaskId> RoundTasks(const Cluster& cluster, const model::Job& job) {
     if (cluster.tasks()[id].state == model::TaskState::kSucceeded)
       ++placed_by_role[cluster.tasks()[id].facts->role];
   if (placeable.empty()) return {};
+  SortByKey(session, placeable);
   if (job.ready >= job.needed) return placeable;
   int64_t missing = int64_t{job.needed} - job.ready;
   std::vector<bool> chosen(placeable.size(), false);
@@ -34,7 +57,7 @@ std::vector<TaskId> RoundTasks(const Cluster& cluster, const model::Job& job) {
     chosen[i] = true;
     --missing;
   };
-  // Role minima by rank first, then by rank up to the minimum.
+  // Role minima first, then up to the minimum.
   if (job.object)
     for (const auto& [role, least] : job.object->spec.min_task_member) {
       int64_t lacking = least - placed_by_role[role];

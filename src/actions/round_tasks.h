@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "model/cluster.h"
+#include "framework/session.h"
 
 namespace sky::actions {
 
 // The tasks that the next round of a job places: up to its minimum while it is short of it, else
-// its extras, each of which may be placed alone.
-std::vector<model::TaskId> RoundTasks(const model::Cluster& cluster, const model::Job& job);
+// its extras, each of which may be placed alone. By task order, then rank.
+std::vector<model::TaskId> RoundTasks(const framework::Session& session, const model::Job& job);
 
 // What the task would add to the charges of the quota's node.
 model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,

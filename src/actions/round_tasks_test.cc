@@ -26,7 +26,7 @@ struct RoundTasksTest : ::testing::Test {
     OpenSession open(c);
     std::vector<std::string> names;
     for (const model::TaskId task :
-         RoundTasks(open.rows(), open.rows().jobs()[open.Job("default/" + job)]))
+         RoundTasks(*open, open.rows().jobs()[open.Job("default/" + job)]))
       names.push_back(open.rows().tasks()[task].facts->meta().name);
     return names;
   }

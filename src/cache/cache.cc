@@ -162,7 +162,8 @@ Effect Cache::Apply(const api::Delta<api::PodGroup>& delta) {
   // Statuses and conditions are others' and our own writing.
   const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
                     before->spec == delta.object->spec &&
-                    before->metadata.annotations == delta.object->metadata.annotations;
+                    before->metadata.annotations == delta.object->metadata.annotations &&
+                    before->metadata.labels == delta.object->metadata.labels;
   return same ? Effect::kQuiet : Effect::kRelevant;
 }
 
@@ -180,6 +181,20 @@ Effect Cache::Apply(const api::Delta<api::Queue>& delta) {
                     before->status.state == delta.object->status.state;
   cluster_.SetQueue(delta.object);
   return same ? Effect::kQuiet : Effect::kRelevant;
+}
+
+Effect Cache::Apply(const api::Delta<api::JobQueue>& delta) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = delta.object->metadata.Key();
+  const model::JobQueueId id = cluster_.job_queues().Find(key);
+  const auto before = id.valid() ? cluster_.job_queues()[id].object : nullptr;
+  if (delta.type == api::Delta<api::JobQueue>::Type::kDelete) {
+    if (!before || before->metadata.uid != delta.object->metadata.uid) return Effect::kNothing;
+    cluster_.RemoveJobQueue(key);
+    return Effect::kRelevant;
+  }
+  cluster_.SetJobQueue(delta.object);
+  return before && before->spec == delta.object->spec ? Effect::kQuiet : Effect::kRelevant;
 }
 
 Effect Cache::Apply(const api::Delta<api::Quota>& delta) {
@@ -300,6 +315,8 @@ void Cache::Settle() {
   append(changed_.queues, touched.queues);
   append(changed_.quotas, touched.quotas);
   append(changed_.nodes, touched.nodes);
+  append(changed_.job_queues, touched.job_queues);
+  append(changed_.uses, touched.uses);
 }
 
 void Cache::UpdateSnapshot(Cluster& snapshot) {

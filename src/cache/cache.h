@@ -30,6 +30,7 @@ class Cache {
   Effect Apply(const api::Delta<api::Node>& delta);
   Effect Apply(const api::Delta<api::PodGroup>& delta);
   Effect Apply(const api::Delta<api::Queue>& delta);
+  Effect Apply(const api::Delta<api::JobQueue>& delta);
   Effect Apply(const api::Delta<api::Quota>& delta);
   Effect Apply(const api::Delta<api::NodeTopology>& delta);
   Effect Apply(const api::Delta<api::Placement>& delta);
@@ -46,7 +47,6 @@ class Cache {
   // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since,
   // when it is the one that was brought up to date last, else by a copy of everything.
   void UpdateSnapshot(model::Cluster& snapshot);
-
   // --- commit ---
   // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the
   // round its number and opens its claims (Writing).

@@ -93,9 +93,24 @@ Complaint OfQuota(const Cluster& cluster, model::QuotaId id) {
 Complaint OfQueue(const Cluster& cluster, model::QueueId id) {
   const model::Queue& queue = cluster.queues()[id];
   if (!queue.exists()) return {};
-  const std::string trouble = cluster.QueueTrouble(id);
-  if (trouble.empty()) return {};
-  return About("Queue", kOurs, queue.object->metadata, "InvalidObject", trouble);
+  if (const std::string trouble = model::QueueTrouble(cluster, id); !trouble.empty())
+    return About("Queue", kOurs, queue.object->metadata, "InvalidObject", trouble);
+  if (queue.parent.valid() && !cluster.queues()[queue.parent].exists())
+    return About("Queue", kOurs, queue.object->metadata, "QueueNotFound",
+                 fmt::format("its parent {} doesn't exist: its jobs don't start",
+                             cluster.queues()[queue.parent].name));
+  return {};
+}
+
+Complaint OfJobQueue(const Cluster& cluster, model::JobQueueId id) {
+  const model::JobQueue& line = cluster.job_queues()[id];
+  const auto say = [&](std::string reason, std::string message) {
+    return About("JobQueue", kOurs, line.object->metadata, std::move(reason), std::move(message));
+  };
+  if (!line.invalid.empty()) return say("InvalidObject", line.invalid);
+  const auto queue = cluster.queues().Find(line.object->spec.queue);
+  if (queue.valid() && cluster.queues()[queue].exists()) return {};
+  return say("QueueNotFound", fmt::format("its queue {} doesn't exist", line.object->spec.queue));
 }
 
 Complaint OfNode(const Cluster& cluster, model::NodeId id) {
@@ -111,6 +126,7 @@ void Complaints::Note(const Cluster& cluster, const model::Touched& touched) {
   jobs_.candidates.insert(touched.jobs.begin(), touched.jobs.end());
   quotas_.candidates.insert(touched.quotas.begin(), touched.quotas.end());
   nodes_.candidates.insert(touched.nodes.begin(), touched.nodes.end());
+  job_queues_.candidates.insert(touched.job_queues.begin(), touched.job_queues.end());
   for (const model::QuotaId id : touched.quotas)
     if (cluster.quotas().Live(id))
       tasks_.candidates.insert(cluster.quotas()[id].users.begin(),
@@ -141,7 +157,13 @@ void Complaints::NoteComings(const Cluster& cluster, const model::Touched& touch
       continue;
     }
     const model::Queue& queue = cluster.queues()[id];
-    if (changed(missing_queues_, id, queue.exists())) look_at(queue.quotas);
+    if (!changed(missing_queues_, id, queue.exists())) continue;
+    look_at(queue.quotas);
+    for (size_t i = 0; i < cluster.queues().size(); ++i)
+      if (cluster.queues()[model::QueueId(i)].parent == id)
+        queues_.candidates.insert(model::QueueId(i));
+    for (size_t i = 0; i < cluster.job_queues().size(); ++i)
+      job_queues_.candidates.insert(model::JobQueueId(i));
   }
   for (const model::NodeId id : touched.nodes) {
     if (!cluster.nodes().Live(id))
@@ -187,6 +209,7 @@ std::vector<Complaint> Complaints::Take(const Cluster& cluster) {
   };
   TakeFrom(nodes_, out, examine(cluster.nodes(), OfNode));
   TakeFrom(queues_, out, examine(cluster.queues(), OfQueue));
+  TakeFrom(job_queues_, out, examine(cluster.job_queues(), OfJobQueue));
   TakeFrom(quotas_, out, examine(cluster.quotas(), OfQuota));
   TakeFrom(jobs_, out, examine(cluster.jobs(), OfJob));
   TakeFrom(tasks_, out, examine(cluster.tasks(), OfTask));

@@ -46,6 +46,7 @@ class Complaints {
   Kept<model::QueueId> queues_;
   Kept<model::QuotaId> quotas_;
   Kept<model::NodeId> nodes_;
+  Kept<model::JobQueueId> job_queues_;
   std::map<std::string, std::string> rowless_;  // kind and name → what was said of it
   std::vector<Complaint> fresh_;
   // Rows that are named but not there: those that name them are looked at when this changes.

@@ -32,7 +32,7 @@ constexpr std::array<Callback, 31> kCallbacks = {{
     {"taskToNode.batchNOrder", kScore, "sum(all)", false},
     {"taskToNode.bestN", kTarget, "or(all)", false},
 
-    {"jobOrder", kOrderKey, "first(priority, gang, drf)", false},
+    {"jobOrder", kOrderKey, "first(priority, gang, jobqueue, drf)", false},
     {"queueOrder", kOrderKey, "first(all)", false},
     {"taskOrder", kOrderKey, "first(all)", false},
 

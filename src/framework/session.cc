@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/session.h"
 
-#include <algorithm>
-
-#include "base/natural.h"
 #include "framework/callbacks.h"
+#include "framework/jobs_in_order.h"
 #include "model/zone_text.h"
 
 namespace sky::framework {
 
 using model::JobId;
 using model::NodeId;
-using model::QueueId;
 using model::QuotaId;
 using model::TaskId;
 
@@ -54,78 +51,17 @@ void Session::CompileExpressions() {
     return std::pair(cluster_.tasks()[task].facts->task_class,
                      cluster_.nodes()[node].static_generation);
   });
-  const auto one = [&](auto& stage, const char* name) {
-    stage.program = compile(name, stage.program.type(), stage.Leaves());
-  };
-  one(job_order, "jobOrder"), one(queue_order, "queueOrder");
-  one(job_valid, "jobValid"), one(job_enqueueable, "jobEnqueueable"), one(job_ready, "jobReady");
-  one(quota_ready, "quotaReady"), one(quota_allocate, "quotaAllocate");
+  CompileStages(compile);
 }
 
 std::vector<JobId> Session::OrderedJobs(const std::function<bool(JobId)>& wanted) const {
-  struct Keyed {
-    JobId job;
-    expr::OrderKey queue, key;
-    std::chrono::sys_seconds created;
-    std::string_view queue_name, name;
-  };
-  const auto created = [&](const model::Job& job) {
-    const WallTime never{};
-    if (job.object)
-      return std::chrono::floor<std::chrono::seconds>(
-          job.object->metadata.creation_timestamp.at.value_or(never));
-    for (const TaskId member : job.members)
-      return std::chrono::floor<std::chrono::seconds>(
-          cluster_.tasks()[member].facts->meta().creation_timestamp.at.value_or(never));
-    return std::chrono::floor<std::chrono::seconds>(never);
-  };
-  std::map<QueueId, expr::OrderKey> queues;
-  std::vector<Keyed> jobs;
-  for (const JobId id : cluster_.waiting_jobs()) {
-    if (!wanted(id)) continue;
-    const model::Job& job = cluster_.jobs()[id];
-    auto& queue = queues[job.queue];
-    if (queue.empty() && job.queue.valid())
-      queue = expr::EvaluateOrderKey(queue_order.program, [&](uint32_t leaf) {
-        return queue_order.entries[leaf].fn(job.queue);
-      });
-    jobs.push_back(
-        {id, queue,
-         expr::EvaluateOrderKey(job_order.program,
-                                [&](uint32_t leaf) { return job_order.entries[leaf].fn(id); }),
-         created(job),
-         job.queue.valid() ? std::string_view(cluster_.queues()[job.queue].name)
-                           : std::string_view{},
-         job.name});
-  }
-  std::sort(jobs.begin(), jobs.end(), [](const Keyed& a, const Keyed& b) {
-    if (const auto order = expr::CompareKeys(a.queue, b.queue); order != 0)
-      return std::is_lt(order);
-    if (const auto order = expr::CompareKeys(a.key, b.key); order != 0) return std::is_lt(order);
-    if (a.created != b.created) return a.created < b.created;
-    return a.name != b.name ? NaturalLess{}(a.name, b.name) : a.queue_name < b.queue_name;
-  });
+  std::vector<JobId> jobs;
+  for (const JobId id : cluster_.waiting_jobs())
+    if (wanted(id)) jobs.push_back(id);
+  JobsInOrder order(*this, jobs);
   std::vector<JobId> ordered;
-  for (const Keyed& keyed : jobs) ordered.push_back(keyed.job);
+  while (const auto next = order.Next()) ordered.push_back(*next);
   return ordered;
-}
-
-model::Verdict Session::JobValid(JobId job) const {
-  const auto verdict = expr::EvaluateVerdict(
-      job_valid.program, [&](uint32_t leaf) { return job_valid.entries[leaf].fn(job); });
-  return verdict.value_or(model::Verdict::Fit());
-}
-
-bool Session::JobEnqueueable(JobId job) const {
-  return expr::EvaluateBool(job_enqueueable.program,
-                            [&](uint32_t leaf) { return job_enqueueable.entries[leaf].fn(job); })
-      .value_or(true);
-}
-
-bool Session::JobReady(JobId job) const {
-  return expr::EvaluateBool(job_ready.program,
-                            [&](uint32_t leaf) { return job_ready.entries[leaf].fn(job); })
-      .value_or(true);
 }
 
 TopologyPolicy Session::PredicateZone(JobId job) const {
@@ -134,19 +70,6 @@ TopologyPolicy Session::PredicateZone(JobId job) const {
   for (const auto& [key, cell] : cluster_.cells().by_key())
     if (!key.zone.valid()) policy.cells.push_back(cell);
   return policy;
-}
-
-bool Session::QuotaReady(const JobRound& round, Refusals& why) const {
-  return expr::EvaluateBool(quota_ready.program,
-                            [&](uint32_t leaf) { return quota_ready.entries[leaf].fn(round, why); })
-      .value_or(true);
-}
-
-bool Session::QuotaAllocate(const JobRound& round, Refusals& why) const {
-  return expr::EvaluateBool(
-             quota_allocate.program,
-             [&](uint32_t leaf) { return quota_allocate.entries[leaf].fn(round, why); })
-      .value_or(true);
 }
 
 cache::Round Session::MakeRound(const JobRound& planned) const {

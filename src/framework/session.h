@@ -15,6 +15,7 @@
 #include "cache/round.h"
 #include "framework/config.h"
 #include "framework/hop.h"
+#include "framework/job_stages.h"
 #include "framework/plan.h"
 #include "framework/statement.h"
 #include "model/cluster.h"
@@ -55,13 +56,8 @@ struct EventHandler {
   std::function<void(const Operation&)> allocate, deallocate;
 };
 
-class Session {
+class Session : public JobStages {
  public:
-  using JobBool = std::function<std::optional<bool>(model::JobId)>;
-  using JobVerdict = std::function<std::optional<model::Verdict>(model::JobId)>;
-  using RoundBool = std::function<std::optional<bool>(const JobRound&, Refusals&)>;
-  using JobKey = std::function<std::optional<int64_t>(model::JobId)>;
-  using QueueKey = std::function<std::optional<int64_t>(model::QueueId)>;
   // Commits a round: Assume in the cache. Gives the refusal's words when the gang was refused.
   using Committer = std::function<std::expected<uint64_t, cache::Refusal>(cache::Round&)>;
 
@@ -88,27 +84,15 @@ class Session {
   TaskToQuota task_to_quota{"taskToQuota"};  // TQFns
   QuotaToNode quota_to_node{"quotaToNode"};  // QNFns
   TaskToNode task_to_node{"taskToNode"};     // TNFns
-  Stage<JobKey> job_order{expr::Type::kOrderKey};
-  Stage<QueueKey> queue_order{expr::Type::kOrderKey};
-  Stage<JobVerdict> job_valid{expr::Type::kVerdict};
-  Stage<JobBool> job_enqueueable{expr::Type::kBool};
-  Stage<JobBool> job_ready{expr::Type::kBool};
-  Stage<RoundBool> quota_ready{expr::Type::kBool};
-  Stage<RoundBool> quota_allocate{expr::Type::kBool};
   std::vector<EventHandler> handlers;
   // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all
   // nodes.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
   void CompileExpressions();  // after the last registration
   // --- questions, answered by the expressions ---
-  // Waiting jobs that are `wanted`, best first: queue order, then job order, then name.
+  // Waiting jobs that are `wanted`, best first, as long as nothing is planned; see JobsInOrder.
   std::vector<model::JobId> OrderedJobs(const std::function<bool(model::JobId)>& wanted) const;
-  model::Verdict JobValid(model::JobId job) const;
-  bool JobEnqueueable(model::JobId job) const;
-  bool JobReady(model::JobId job) const;
   TopologyPolicy PredicateZone(model::JobId job) const;
-  bool QuotaReady(const JobRound& round, Refusals& why) const;
-  bool QuotaAllocate(const JobRound& round, Refusals& why) const;
 
   // --- the cycle's work ---
   std::map<model::JobId, std::unique_ptr<JobRound>>

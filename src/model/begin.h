@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a job of which nobody runs may begin at all, by its group, its class and its queue. Asked
-// before it is planned, when an older decision is judged, and before its first binding. Pure.
+// Whether a job of which nobody runs may begin at all, by its group, its class, its queue and the
+// queues above it. Asked before it is planned, when an older decision is judged, and before its
+// first binding. Pure.
 #pragma once
 
 #include "model/cluster.h"
@@ -8,5 +9,12 @@
 namespace sky::model {
 
 Verdict MayBegin(const Cluster& cluster, const Job& job);
+
+// What about its queue keeps a job from beginning, and which queue that is: its own, or one above.
+struct QueueBar {
+  Reason reason = Reason::kNone;  // kNone: nothing
+  QueueId queue;
+};
+QueueBar FindQueueBar(const Cluster& cluster, QueueId queue);
 
 }  // namespace sky::model

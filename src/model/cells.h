@@ -80,9 +80,8 @@ struct Touched {
   std::vector<QueueId> queues;
   std::vector<QuotaId> quotas;
   std::vector<NodeId> nodes;
-  bool empty() const {
-    return tasks.empty() && jobs.empty() && queues.empty() && quotas.empty() && nodes.empty();
-  }
+  std::vector<JobQueueId> job_queues;
+  std::vector<QueueId> uses;  // queues of which another amount is used
 };
 
 struct PriorityClasses {

@@ -16,6 +16,7 @@
 #include "model/cells.h"
 #include "model/entities.h"
 #include "model/moves.h"
+#include "model/queues.h"
 #include "model/shelves.h"
 #include "model/table.h"
 #include "model/task.h"
@@ -25,13 +26,14 @@ namespace sky::model {
 class Cluster {
  public:
   explicit Cluster(std::shared_ptr<Names> names) : names_(std::move(names)) {}
-
   Names& names() const { return *names_; }
   const Table<TaskId, Task>& tasks() const { return tasks_; }
   const Table<JobId, Job>& jobs() const { return jobs_; }
   const Table<QueueId, Queue>& queues() const { return queues_; }
   const Table<QuotaId, Quota>& quotas() const { return quotas_; }
   const Table<NodeId, Node>& nodes() const { return nodes_; }
+  const Table<JobQueueId, JobQueue>& job_queues() const { return job_queues_; }
+  const Uses& uses() const { return uses_; }
   const Cells& cells() const { return cells_; }
   const Shelves& shelves() const { return shelves_; }  // quotas with something to give, by class
   // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
@@ -50,6 +52,8 @@ class Cluster {
   void RemovePodGroup(std::string_view key);
   void SetQueue(std::shared_ptr<const api::Queue> object);
   void RemoveQueue(std::string_view name);
+  void SetJobQueue(std::shared_ptr<const api::JobQueue> object);
+  void RemoveJobQueue(std::string_view key);
   void SetQuota(std::shared_ptr<const api::Quota> object, const Settings& settings);
   void RemoveQuota(std::string_view name);
   void SetNode(std::shared_ptr<const api::Node> object, const Settings& settings);
@@ -60,7 +64,6 @@ class Cluster {
   void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
   // An absent value: the class is gone.
   void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
-
   // --- facts of ours (session and cache) ---
   void SetClaim(TaskId task, const Claim& claim);
   void PlanQuota(QuotaId quota, NodeId node);  // an invalid node: no longer planned
@@ -79,11 +82,11 @@ class Cluster {
   Touched TakeTouched();
   void ReleaseFreed();
 
-  bool MayUse(QueueId queue, const Quota& quota) const;  // may jobs of `queue` use `quota`?
-  // What is wrong with the queue's object or the chain of its parents; "" when nothing is.
-  std::string QueueTrouble(QueueId queue) const;
-  std::string Dump() const;   // everything derived as sorted text: equal clusters, equal dumps
-  std::string Audit() const;  // recounts all rows from the facts; "" or the first difference
+  // May jobs of `queue` use `quota`?
+  bool MayUse(QueueId queue, const Quota& quota) const;
+  std::string Dump() const;  // everything derived as sorted text: equal clusters, equal dumps
+  // Recounts every row from the facts and compares; "" or the first difference.
+  std::string Audit() const;
 
  private:
   Task& Mutable(TaskId id);
@@ -91,11 +94,11 @@ class Cluster {
   Node& Mutable(NodeId id);
   Job& Mutable(JobId id);
   Queue& Mutable(QueueId id);
-  // What the row's derived members depend on changed.
+  JobQueue& Mutable(JobQueueId id);
+  // Something that the row's derived members depend on changed.
   void Dirty(QuotaId id);
   void Dirty(NodeId id);
   void Dirty(JobId id);
-
   NodeId RefNode(std::string_view name);
   void UnrefNode(NodeId id);
   QueueId RefQueue(std::string_view name);
@@ -104,22 +107,22 @@ class Cluster {
   void FreeIfUnused(QuotaId id);
   void FreeIfUnused(JobId id);
   void FreeIfUnused(QueueId id);
-
   void Detach(TaskId id);  // from its job, node and quota
   void Attach(TaskId id);
   void AssignQueue(JobId id, std::string_view queue_name);
+  void AssignLine(JobId id);
+  void AssignLines(std::string_view namespace_);
+  void SetParent(QueueId id, std::string_view parent);
+  // Before and after anything that decides where a task's request is used.
+  void TakeUse(TaskId id);
+  void AddUse(TaskId id);
+  void RecountUses();
   void TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class);
   void LeaveCells(NodeId id, const Node& row);
   void EnterCells(NodeId id);
   void MoveInCells(NodeId id, const Node& before);
   void NoteCells(NodeId id, bool grew);
   void NoteShelf(QuotaId id);
-  std::string ShelvesText(const Queue& queue) const;
-  struct Votes;
-  Votes CountVotes(const Quota& quota) const;
-  NodeId DecideNode(const Quota& quota, const Votes& votes) const;
-  bool Authorised(const Task& task, const Quota& quota) const;
-  bool Counts(const Task& task, const Quota& quota, NodeId node) const;
   void Recount(QuotaId id);
   void Recount(NodeId id);
   void Recount(JobId id);
@@ -134,6 +137,8 @@ class Cluster {
   Table<QueueId, Queue> queues_;
   Table<QuotaId, Quota> quotas_;
   Table<NodeId, Node> nodes_;
+  Table<JobQueueId, JobQueue> job_queues_;
+  Uses uses_;
   Cells cells_;
   Shelves shelves_;
   std::set<JobId> waiting_jobs_;

@@ -106,6 +106,9 @@ void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
   for (const JobId id : mine.jobs) NoteWaiting(id);
   for (const TaskId id : mine.tasks) NoteSets(id);
   copy(mine.queues, changed.queues, queues_, other.queues_);
+  copy(mine.job_queues, changed.job_queues, job_queues_, other.job_queues_);
+  mine.uses.insert(mine.uses.end(), changed.uses.begin(), changed.uses.end());
+  uses_.CopyFrom(other.uses_, mine.uses);
   copy(mine.quotas, changed.quotas, quotas_, other.quotas_);
   for (const QuotaId id : mine.quotas)
     if (id.index() < quotas_.size()) NoteShelf(id);
@@ -129,7 +132,10 @@ void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
   static_generation_ = other.static_generation_;
 }
 
-Touched Cluster::TakeTouched() { return std::exchange(touched_, Touched{}); }
+Touched Cluster::TakeTouched() {
+  touched_.uses = uses_.TakeTouched();
+  return std::exchange(touched_, Touched{});
+}
 
 void Cluster::ReleaseFreed() {
   tasks_.ReleaseFreed();
@@ -137,6 +143,7 @@ void Cluster::ReleaseFreed() {
   queues_.ReleaseFreed();
   quotas_.ReleaseFreed();
   nodes_.ReleaseFreed();
+  job_queues_.ReleaseFreed();
 }
 
 }  // namespace sky::model

@@ -42,19 +42,19 @@ std::vector<Id> LiveByName(const Table& table) {
   return ids;
 }
 
-}  // namespace
-
-std::string Cluster::ShelvesText(const Queue& queue) const {
+std::string ShelvesText(const Cluster& cluster, const Queue& queue) {
   std::vector<QuotaId> free, held, partial;
   for (const auto& [quota_class, count] : queue.classes)
-    if (const Shelf* shelf = shelves_.Find(quota_class)) {
+    if (const Shelf* shelf = cluster.shelves().Find(quota_class)) {
       for (const auto& [key, quota] : shelf->free) free.push_back(quota);
       held.insert(held.end(), shelf->held.begin(), shelf->held.end());
       partial.insert(partial.end(), shelf->partial.begin(), shelf->partial.end());
     }
-  return fmt::format("free={} held={} partial={}", NamesOf(free, quotas_), NamesOf(held, quotas_),
-                     NamesOf(partial, quotas_));
+  return fmt::format("free={} held={} partial={}", NamesOf(free, cluster.quotas()),
+                     NamesOf(held, cluster.quotas()), NamesOf(partial, cluster.quotas()));
 }
+
+}  // namespace
 
 std::string Cluster::Dump() const {
   std::string text;
@@ -86,13 +86,19 @@ std::string Cluster::Dump() const {
     for (const TaskId task : job.ranked) ranked.push_back(tasks_[task].name);
     line(fmt::format(
         "job {} seen={} queue={} priority={} needed={} ready={} bound={} "
-        "whole={} complete={} placeable={} started={} ranked=[{}]",
+        "whole={} complete={} placeable={} started={} line={} holding={} used={} ranked=[{}]",
         job.name, job.exists(), NameOf(job.queue, queues_), job.priority, job.needed, job.ready,
-        job.bound, job.whole, job.complete, job.placeable, job.started, fmt::join(ranked, ",")));
+        job.bound, job.whole, job.complete, job.placeable, job.started,
+        NameOf(job.line, job_queues_), job.holding, Text(job.used, *names_),
+        fmt::join(ranked, ",")));
   }
   for (const QueueId id : LiveByName<QueueId>(queues_))
-    line(fmt::format("queue {} seen={} quotas={} {}", queues_[id].name, queues_[id].exists(),
-                     NamesOf(queues_[id].quotas, quotas_), ShelvesText(queues_[id])));
+    line(fmt::format("queue {} seen={} parent={} own={} below={} quotas={} {}", queues_[id].name,
+                     queues_[id].exists(), NameOf(queues_[id].parent, queues_),
+                     Text(uses_.Of(id).own, *names_), Text(uses_.Of(id).below, *names_),
+                     NamesOf(queues_[id].quotas, quotas_), ShelvesText(*this, queues_[id])));
+  for (const JobQueueId id : LiveByName<JobQueueId>(job_queues_))
+    line(fmt::format("jobQueue {} running={}", job_queues_[id].name, job_queues_[id].running));
   for (const TaskId id : LiveByName<TaskId>(tasks_)) {
     const Task& task = tasks_[id];
     line(fmt::format("task {} job={} node={} quota={} state={} claim={}/{}/{}/{}", task.name,
@@ -116,12 +122,14 @@ std::string Cluster::Dump() const {
   for (const TaskId id : ungrouped_) ungrouped.push_back(tasks_[id].name);
   std::sort(waiting.begin(), waiting.end());
   std::sort(ungrouped.begin(), ungrouped.end());
-  return text + fmt::format("{}\nwaiting [{}] ungrouped [{}]\n", fmt::join(cells, "\n"),
-                            fmt::join(waiting, ","), fmt::join(ungrouped, ","));
+  return text + fmt::format("{}\nwaiting [{}] ungrouped [{}] offered={}\n", fmt::join(cells, "\n"),
+                            fmt::join(waiting, ","), fmt::join(ungrouped, ","),
+                            Text(uses_.offered(), *names_));
 }
 
 std::string Cluster::Audit() const {
   Cluster recounted = *this;
+  recounted.RecountUses();
   for (size_t i = 0; i < quotas_.size(); ++i) recounted.Dirty(QuotaId(i));
   for (size_t i = 0; i < nodes_.size(); ++i) recounted.Dirty(NodeId(i));
   for (size_t i = 0; i < jobs_.size(); ++i) recounted.Dirty(JobId(i));

@@ -40,6 +40,9 @@ Job& Cluster::Mutable(JobId id) {
   return jobs_[id];
 }
 Queue& Cluster::Mutable(QueueId id) { return touched_.queues.push_back(id), queues_[id]; }
+JobQueue& Cluster::Mutable(JobQueueId id) {
+  return touched_.job_queues.push_back(id), job_queues_[id];
+}
 void Cluster::Dirty(QuotaId id) { dirty_quotas_.push_back(id); }
 void Cluster::Dirty(NodeId id) { dirty_nodes_.push_back(id); }
 void Cluster::Dirty(JobId id) { dirty_jobs_.push_back(id); }
@@ -51,18 +54,6 @@ NodeId Cluster::RefNode(std::string_view name) {
 }
 
 void Cluster::UnrefNode(NodeId id) {
-  if (!id.valid()) return;
-  --Mutable(id).refs;
-  FreeIfUnused(id);
-}
-
-QueueId Cluster::RefQueue(std::string_view name) {
-  const QueueId id = queues_.FindOrAdd(name);
-  ++Mutable(id).refs;
-  return id;
-}
-
-void Cluster::UnrefQueue(QueueId id) {
   if (!id.valid()) return;
   --Mutable(id).refs;
   FreeIfUnused(id);
@@ -99,13 +90,6 @@ void Cluster::FreeIfUnused(JobId id) {
   jobs_.Free(id);
   NoteWaiting(id);
   UnrefQueue(queue);
-}
-
-void Cluster::FreeIfUnused(QueueId id) {
-  const Queue& queue = queues_[id];
-  if (!queue.live || queue.object || queue.refs > 0) return;
-  touched_.queues.push_back(id);
-  queues_.Free(id);
 }
 
 void Cluster::Detach(TaskId id) {
@@ -166,6 +150,7 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
   if (facts->terminal && facts->job_key.empty()) return RemovePod(uid);
   TaskId id = tasks_.Find(uid);
   const bool known = id.valid();
+  if (known) TakeUse(id);
   if (!known) id = tasks_.FindOrAdd(uid);
   const auto before = std::exchange(Mutable(id).facts, std::move(facts));
   if (known && SameLinks(*before, *tasks_[id].facts)) {
@@ -180,6 +165,7 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
     if (known) Detach(id);
     Attach(id);
   }
+  AddUse(id);
   RecountState(id);
 }
 
@@ -187,21 +173,11 @@ void Cluster::RemovePod(std::string_view uid) {
   const TaskId id = tasks_.Find(uid);
   if (!id.valid()) return;
   SetClaim(id, Claim{});
+  TakeUse(id);
   Detach(id);
   touched_.tasks.push_back(id);
   tasks_.Free(id);
   NoteSets(id);
-}
-
-void Cluster::AssignQueue(JobId id, std::string_view queue_name) {
-  Job& job = Mutable(id);
-  const QueueId before = job.queue;
-  job.queue_name = queue_name.empty() ? "default" : std::string(queue_name);
-  jobs_[id].queue = RefQueue(job.queue_name);
-  if (before != jobs_[id].queue)
-    for (const TaskId member : jobs_[id].members)
-      if (const QuotaId quota = tasks_[member].used_quota(); quota.valid()) Dirty(quota);
-  UnrefQueue(before);
 }
 
 void Cluster::SetPodGroup(std::shared_ptr<const api::PodGroup> object) {
@@ -211,6 +187,7 @@ void Cluster::SetPodGroup(std::shared_ptr<const api::PodGroup> object) {
   job.notes = ReadJobNotes(object->metadata);
   job.object = std::move(object);
   AssignQueue(id, job.object->spec.queue);
+  AssignLine(id);
   Dirty(id);
 }
 
@@ -220,26 +197,8 @@ void Cluster::RemovePodGroup(std::string_view key) {
   Job& job = Mutable(id);
   job.object = nullptr;
   job.invalid.clear();
+  AssignLine(id);
   Dirty(id);
-  FreeIfUnused(id);
-}
-
-void Cluster::SetQueue(std::shared_ptr<const api::Queue> object) {
-  const QueueId id = queues_.FindOrAdd(object->metadata.name);
-  Queue& queue = Mutable(id);
-  queue.invalid = api::Describe(api::Validate(*object));
-  const auto before = std::exchange(queue.object, std::move(object));
-  if (!before || !(before->spec == queue.object->spec) ||
-      before->status.state != queue.object->status.state ||
-      before->metadata.deleting() != queue.object->metadata.deleting())
-    queues_changed_ = Tick();
-}
-
-void Cluster::RemoveQueue(std::string_view name) {
-  const QueueId id = queues_.Find(name);
-  if (!id.valid()) return;
-  Mutable(id).object = nullptr;
-  queues_changed_ = Tick();
   FreeIfUnused(id);
 }
 
@@ -320,6 +279,7 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
     node.static_generation = ++static_generation_;
   node.object = std::move(object);
   node.allocatable = FromList(node.object->status.allocatable, names_->resources);
+  uses_.Offer(before.allocatable, node.allocatable);
   node.ready = NodeReady(*node.object);
   node.unschedulable = node.object->spec.unschedulable;
   node.spec = SpecOf(node.object->metadata.labels, settings, *names_);
@@ -340,6 +300,7 @@ void Cluster::RemoveNode(std::string_view name) {
   const Node before = node;
   node.object = nullptr;
   node.allocatable = Resources{};
+  uses_.Offer(before.allocatable, node.allocatable);
   node.ready = false;
   node.static_generation = ++static_generation_;
   MoveInCells(id, before);
@@ -398,8 +359,10 @@ void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> val
 
 void Cluster::SetClaim(TaskId id, const Claim& claim) {
   Task& task = Mutable(id);
+  if (task.claim == claim) return;
+  TakeUse(id);
   const Claim before = std::exchange(task.claim, claim);
-  if (before == claim) return;
+  AddUse(id);
   if (before.quota.valid() && before.quota != claim.quota) {
     EraseSorted(Mutable(before.quota).users, id);
     Dirty(before.quota);

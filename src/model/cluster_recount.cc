@@ -27,45 +27,33 @@ int RoleRank(const Job& job, const std::string& role) {
   return 20'000;
 }
 
-}  // namespace
-
-struct Cluster::Votes {
+struct Votes {
   NodeId node;         // where its live pods are
   bool split = false;  // on more than one node
   NodeId claimed;      // where our open claims want it
   NodeId leaving;      // where a terminating pod still holds its room
 };
 
-bool Cluster::MayUse(QueueId queue, const Quota& quota) const {
-  return std::binary_search(quota.queues.begin(), quota.queues.end(), queue);
+bool Authorised(const Cluster& cluster, const Task& task, const Quota& quota) {
+  if (!task.job.valid()) return false;
+  // A deleted quota, or a group that was never seen, can't say no: its pods stay counted together.
+  const QueueId queue = cluster.jobs()[task.job].queue;
+  if (!quota.exists() || !queue.valid() || cluster.MayUse(queue, quota)) return true;
+  // Taken by right, as the status that we wrote says; its group has moved to another queue since.
+  const auto& taken = quota.object->status.tasks;
+  return std::any_of(taken.begin(), taken.end(),
+                     [&](const api::QuotaTask& row) { return row.uid == task.name; });
 }
 
-std::string Cluster::QueueTrouble(QueueId id) const {
-  if (!queues_[id].invalid.empty()) return queues_[id].invalid;
-  constexpr size_t kDeepest = 64;
-  std::vector<std::string_view> chain;
-  for (QueueId at = id; at.valid() && queues_[at].object;) {
-    const std::string& name = queues_[at].name;
-    const bool again = std::find(chain.begin(), chain.end(), name) != chain.end();
-    chain.push_back(name);
-    if (again) return fmt::format("spec.parent: its parents go round: {}", fmt::join(chain, " → "));
-    if (chain.size() > kDeepest)
-      return fmt::format("spec.parent: more than {} queues stand above it", kDeepest - 1);
-    const std::string& parent = queues_[at].object->spec.parent;
-    at = parent.empty() ? QueueId{} : queues_.Find(parent);
-  }
-  return {};
-}
-
-Cluster::Votes Cluster::CountVotes(const Quota& quota) const {
+Votes CountVotes(const Cluster& cluster, const Quota& quota) {
   Votes votes;
   for (const TaskId id : quota.users) {
-    const Task& task = tasks_[id];
+    const Task& task = cluster.tasks()[id];
     if (task.claim.open()) {
       if (task.claim.node.valid() && !votes.claimed.valid()) votes.claimed = task.claim.node;
       continue;
     }
-    if (!task.holds_room() || !Authorised(task, quota)) continue;
+    if (!task.holds_room() || !Authorised(cluster, task, quota)) continue;
     if (task.facts->deleting) {
       votes.leaving = task.node;
     } else {
@@ -76,18 +64,7 @@ Cluster::Votes Cluster::CountVotes(const Quota& quota) const {
   return votes;
 }
 
-bool Cluster::Authorised(const Task& task, const Quota& quota) const {
-  if (!task.job.valid()) return false;
-  // A deleted quota, or a group that was never seen, can't say no: its pods stay counted together.
-  const QueueId queue = jobs_[task.job].queue;
-  if (!quota.exists() || !queue.valid() || MayUse(queue, quota)) return true;
-  // Taken by right, as the status that we wrote says; its group has moved to another queue since.
-  const auto& taken = quota.object->status.tasks;
-  return std::any_of(taken.begin(), taken.end(),
-                     [&](const api::QuotaTask& row) { return row.uid == task.name; });
-}
-
-NodeId Cluster::DecideNode(const Quota& quota, const Votes& votes) const {
+NodeId DecideNode(const Cluster& cluster, const Quota& quota, const Votes& votes) {
   if (votes.split) return quota.status_node;
   if (votes.node.valid()) return votes.node;
   if (votes.claimed.valid()) return votes.claimed;
@@ -97,20 +74,26 @@ NodeId Cluster::DecideNode(const Quota& quota, const Votes& votes) const {
   // A status that names tasks which are gone is a picture of the past, not a binding; one without
   // tasks was set by another hand (static binding), and holds while its node does.
   const api::QuotaStatus& status = quota.object->status;
-  if (!status.tasks.empty() || nodes_[quota.status_node].lost) return {};
+  if (!status.tasks.empty() || cluster.nodes()[quota.status_node].lost) return {};
   return quota.status_node;
 }
 
-bool Cluster::Counts(const Task& task, const Quota& quota, NodeId node) const {
+bool Counts(const Cluster& cluster, const Task& task, const Quota& quota, NodeId node) {
   if (task.claim.open()) return true;
-  return node.valid() && task.node == node && task.holds_room() && Authorised(task, quota);
+  return node.valid() && task.node == node && task.holds_room() && Authorised(cluster, task, quota);
+}
+
+}  // namespace
+
+bool Cluster::MayUse(QueueId queue, const Quota& quota) const {
+  return std::binary_search(quota.queues.begin(), quota.queues.end(), queue);
 }
 
 void Cluster::Recount(QuotaId id) {
   if (!quotas_.Live(id)) return;
-  const Votes votes = CountVotes(quotas_[id]);
+  const Votes votes = CountVotes(*this, quotas_[id]);
   const NodeId before = quotas_[id].node;
-  const NodeId node = DecideNode(quotas_[id], votes);
+  const NodeId node = DecideNode(*this, quotas_[id], votes);
   Quota& quota = Mutable(id);
   quota.split = votes.split;
   quota.node = node;
@@ -118,7 +101,7 @@ void Cluster::Recount(QuotaId id) {
   quota.task_sum = Resources{};
   for (const TaskId user : quota.users) {
     if (tasks_[user].node.valid()) Dirty(tasks_[user].node);  // an orphan there, or no longer one
-    if (!Counts(tasks_[user], quota, node)) continue;
+    if (!Counts(*this, tasks_[user], quota, node)) continue;
     quota.tasks.push_back(user);
     quota.task_sum += tasks_[user].facts->request;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job, Queue, Quota and Node with its two ledgers. A row exists as soon as anything names it (a pod
-// may come before its PodGroup, a quota before its node); `object` is null until the thing itself
-// is seen. Members under "derived" are recounted from the facts by Cluster::Flush and never edited
-// in place.
+// Job, Quota and Node with its two ledgers; queues stand in queues.h. A row exists as soon as
+// anything names it (a pod may come before its PodGroup, a quota before its node); `object` is null
+// until the thing itself is seen. Members under "derived" are recounted from the facts by
+// Cluster::Flush and never edited in place.
 #pragma once
 
 #include <cstdint>
@@ -63,19 +63,13 @@ struct Job {
   bool needs_rdma = false,
        started = false;  // started: a member is bound or claimed or has succeeded
 
+  // Kept at once, between the operations of a statement too.
+  JobQueueId line;      // in which it stands; invalid: in none
+  int32_t holding = 0;  // members that hold a place or a claim, leaving ones too
+  Resources used;       // Σ their requests
+
   bool exists() const { return single || object != nullptr; }
   std::string uid() const { return object ? object->metadata.uid : std::string(); }
-};
-
-struct Queue {
-  std::string name;
-  bool live = false;
-  std::shared_ptr<const api::Queue> object;
-  std::vector<QuotaId> quotas;     // that its jobs may use, by id
-  std::map<ClassId, int> classes;  // of those, with how many there are of each
-  int refs = 0;                    // jobs and quotas that name it
-  std::string invalid;
-  bool exists() const { return object != nullptr; }
 };
 
 struct Quota {

@@ -96,6 +96,7 @@ struct Task {
   QuotaId quota;  // whose record it carries: bound pods only
   Claim claim;
   TaskState state = TaskState::kPending;
+  bool counted = false;  // its request is part of what its job and the queues above it use
 
   bool bound() const { return node.valid(); }
   // Counts at its node: bound and not terminal (terminating pods still hold their room).

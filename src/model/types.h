@@ -12,6 +12,7 @@ namespace sky::model {
 struct TaskTag;
 struct JobTag;
 struct QueueTag;
+struct JobQueueTag;
 struct QuotaTag;
 struct NodeTag;
 struct SpecTag;
@@ -20,6 +21,7 @@ struct ClassTag;
 using TaskId = Id<TaskTag>;
 using JobId = Id<JobTag>;
 using QueueId = Id<QueueTag>;
+using JobQueueId = Id<JobQueueTag>;
 using QuotaId = Id<QuotaTag>;
 using NodeId = Id<NodeTag>;
 using SpecId = Id<SpecTag>;    // a spec code: "a100"

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/all_plugins.h"
 
+#include "plugins/backoff/backoff.h"
 #include "plugins/binpack/binpack.h"
+#include "plugins/conformance/conformance.h"
+#include "plugins/drf/drf.h"
 #include "plugins/gang/gang.h"
+#include "plugins/jobqueue/jobqueue.h"
 #include "plugins/nodeorder/nodeorder.h"
 #include "plugins/predicates/predicates.h"
 #include "plugins/priority/priority.h"
@@ -19,6 +23,10 @@ void AddAllPlugins(framework::Registry& registry) {
   registry.plugins.emplace("topology", Topology::Kind());
   registry.plugins.emplace("binpack", Binpack::Kind());
   registry.plugins.emplace("nodeorder", NodeOrder::Kind());
+  registry.plugins.emplace("conformance", Conformance::Kind());
+  registry.plugins.emplace("drf", Drf::Kind());
+  registry.plugins.emplace("jobqueue", JobQueues::Kind());
+  registry.plugins.emplace("backoff", Backoff::Kind());
 }
 
 }  // namespace sky::plugins

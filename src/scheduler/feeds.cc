@@ -40,6 +40,7 @@ void Feeds::Add(kube::Client& client) {
 Feeds::Feeds(kube::Client& client, Scheduler& scheduler) : scheduler_(scheduler) {
   Add<api::PriorityClass>(client);
   Add<api::Queue>(client);
+  Add<api::JobQueue>(client);
   Add<api::Node>(client);
   Add<api::NodeTopology>(client);
   Add<api::Quota>(client);

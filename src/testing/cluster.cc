@@ -161,6 +161,7 @@ SKY_TESTING_KIND(api::Queue)
 SKY_TESTING_KIND(api::Quota)
 SKY_TESTING_KIND(api::NodeTopology)
 SKY_TESTING_KIND(api::PriorityClass)
+SKY_TESTING_KIND(api::JobQueue)
 #undef SKY_TESTING_KIND
 
 void Cluster::Finish(const std::string& pod) {

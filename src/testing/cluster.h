@@ -110,7 +110,8 @@ class Cluster {
   std::unique_ptr<cache::Cache> cache_;
   model::Cluster snapshot_;
   std::tuple<Kept<api::Pod>, Kept<api::Node>, Kept<api::PodGroup>, Kept<api::Queue>,
-             Kept<api::Quota>, Kept<api::NodeTopology>, Kept<api::PriorityClass>>
+             Kept<api::Quota>, Kept<api::NodeTopology>, Kept<api::PriorityClass>,
+             Kept<api::JobQueue>>
       objects_;
   std::map<uint64_t, cache::Round> rounds_;  // assumed, not yet bound
   framework::CycleResult result_;

@@ -88,6 +88,57 @@ bool Startable(const model::Cluster& cluster, const Job& job) {
                              [&](const auto& role) { return of_role[role.first] >= role.second; });
 }
 
+// Members that have a place or a claim, wherever their room comes from.
+bool Pipelined(const model::Cluster& cluster, const Job& job) {
+  int64_t placed = 0;
+  for (const model::TaskId id : job.members) {
+    const model::Task& task = cluster.tasks()[id];
+    const bool live = !task.facts->terminal && !task.facts->deleting;
+    if (task.state == model::TaskState::kSucceeded || (live && (task.bound() || task.claim.open())))
+      ++placed;
+  }
+  return placed >= job.needed;
+}
+
+// What a gang may lose and stay whole: members beyond its minimum, and beyond each role's.
+std::vector<model::TaskId> BeyondTheMinimum(const model::Cluster& cluster,
+                                            std::span<const model::TaskId> candidates) {
+  struct Left {
+    int64_t members = 0;
+    std::map<std::string_view, int64_t> of_role;
+  };
+  std::map<JobId, Left> gangs;
+  const auto count = [&](const Job& job) {
+    Left left;
+    for (const model::TaskId id : job.members) {
+      const model::Task& task = cluster.tasks()[id];
+      const bool live = task.bound() && !task.facts->terminal && !task.facts->deleting;
+      if (!live && task.state != model::TaskState::kSucceeded) continue;
+      ++left.members;
+      ++left.of_role[task.facts->role];
+    }
+    return left;
+  };
+  std::vector<model::TaskId> victims;
+  for (const model::TaskId id : candidates) {
+    const model::Task& task = cluster.tasks()[id];
+    if (!task.job.valid()) continue;
+    const Job& job = cluster.jobs()[task.job];
+    const auto [at, added] = gangs.try_emplace(task.job);
+    if (added) at->second = count(job);
+    int64_t& of_role = at->second.of_role[task.facts->role];
+    const int64_t least = job.object ? job.object->spec.min_task_member.contains(task.facts->role)
+                                           ? job.object->spec.min_task_member.at(task.facts->role)
+                                           : 0
+                                     : 0;
+    if (at->second.members <= job.needed || of_role <= least) continue;
+    --at->second.members, --of_role;
+    victims.push_back(id);
+  }
+  std::sort(victims.begin(), victims.end());
+  return victims;
+}
+
 }  // namespace
 
 void Gang::OnSessionOpen(framework::Session& session) {
@@ -102,13 +153,23 @@ void Gang::OnSessionOpen(framework::Session& session) {
   session.quota_allocate.Add("gang", [&](const JobRound& round, Refusals& why) {
     return Whole(cluster, round, why, true);
   });
+  session.job_pipelined.Add("gang",
+                            [&](JobId job) { return Pipelined(cluster, cluster.jobs()[job]); });
+  session.job_starving.Add(
+      "gang", [&](JobId id) { return cluster.jobs()[id].ready < cluster.jobs()[id].needed; });
+  const auto beyond = [&](model::TaskId, std::span<const model::TaskId> candidates) {
+    return BeyondTheMinimum(cluster, candidates);
+  };
+  session.preemptable.Add("gang", beyond);
+  session.reclaimable.Add("gang", beyond);
 }
 
 framework::PluginKind Gang::Kind() {
   return {[](const framework::PluginArgs&, const framework::Config&)
               -> Result<std::unique_ptr<framework::Plugin>> { return std::make_unique<Gang>(); },
           {},
-          {"jobOrder", "jobValid", "jobReady", "quotaReady", "quotaAllocate"}};
+          {"jobOrder", "jobValid", "jobReady", "quotaReady", "quotaAllocate", "jobPipelined",
+           "jobStarving", "preemptable", "reclaimable"}};
 }
 
 }  // namespace sky::plugins

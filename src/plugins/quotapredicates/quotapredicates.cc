@@ -114,6 +114,30 @@ bool QuotasHold(const Cluster& cluster, const framework::JobRound& round,
   return true;
 }
 
+// Does the queue, or one above it, have less left of its capability than is asked?
+bool BeyondCapability(const Cluster& cluster, model::QueueId queue, const Resources& more,
+                      framework::Refusals& why) {
+  const model::ResourceNames& names = cluster.names().resources;
+  for (const model::QueueId id : QueueChain(cluster, queue)) {
+    const model::Queue& row = cluster.queues()[id];
+    Resources asked, left;
+    for (const model::ResourceId name : row.capped) {
+      asked.Set(name, more[name]);
+      left.Set(name, row.capability[name] - cluster.uses().Of(id).below[name]);
+    }
+    const model::ResourceId missing = model::FirstMissing(asked, left, names);
+    if (!missing.valid()) continue;
+    const model::ResourceId never = model::FirstMissing(asked, row.capability, names);
+    why.Add(never.valid() ? Verdict::Never(Reason::kQueueCapabilityExceeded, asked[never],
+                                           row.capability[never], never)
+                          : Verdict::NotNow(Reason::kQueueCapabilityExceeded, asked[missing],
+                                            left[missing], missing));
+    why.who = fmt::format("queue {}", row.name);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void QuotaPredicates::OnSessionOpen(framework::Session& session) {
@@ -136,6 +160,10 @@ void QuotaPredicates::OnSessionOpen(framework::Session& session) {
                           [&](const framework::JobRound& round, framework::Refusals& why) {
                             return QuotasHold(cluster, round, why);
                           });
+  session.overused.Add("quotapredicates",
+                       [&](model::QueueId queue, const Resources& more, framework::Refusals& why) {
+                         return BeyondCapability(cluster, queue, more, why);
+                       });
 }
 
 framework::PluginKind QuotaPredicates::Kind() {
@@ -145,7 +173,7 @@ framework::PluginKind QuotaPredicates::Kind() {
           },
           {},
           {"taskToQuota.select", "taskToQuota.predicate", "taskToQuota.nOrder",
-           "quotaToNode.select", "quotaToNode.predicate", "quotaReady"}};
+           "quotaToNode.select", "quotaToNode.predicate", "quotaReady", "overused"}};
 }
 
 }  // namespace sky::plugins
