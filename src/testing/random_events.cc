@@ -18,7 +18,7 @@ void RandomEvents::Begin() {
 }
 
 std::string RandomEvents::Next() {
-  switch (rng_.Below(8)) {
+  switch (rng_.Below(9)) {
     case 0:
     case 1:
       return NewPod();
@@ -30,6 +30,8 @@ std::string RandomEvents::Next() {
       return NodeEvent();
     case 6:
       return QuotaEvent();
+    case 7:
+      return QueueEvent();
     default:
       return GroupEvent();
   }
@@ -137,6 +139,46 @@ std::string RandomEvents::QuotaEvent() {
     if (what == 4) quota.metadata.deletion_timestamp.at = WallTime(std::chrono::hours(1));
   });
   return fmt::format("{}: change {}", name, what);
+}
+
+std::string RandomEvents::QueueEvent() {
+  const std::string name = Any({"line", "other-line"});
+  const bool there = std::ranges::count(cluster_.Keys<api::JobQueue>(), "default/" + name) > 0;
+  const uint64_t what = rng_.Below(6);
+  if (there && what == 0) {
+    cluster_.Remove<api::JobQueue>("default/" + name);
+    return name + " goes";
+  }
+  if (what < 3) {
+    api::JobQueue line;
+    if (there) line = cluster_.Get<api::JobQueue>("default/" + name);
+    line.metadata.name = name;
+    line.metadata.namespace_ = "default";
+    line.spec.queue = Any({"default", "other"});
+    line.spec.job_selector.emplace();
+    line.spec.priority = static_cast<int32_t>(rng_.Below(2));
+    line.spec.policy = Any({"StrictFIFO", "BestEffortFIFO", "", "Nonsense"});
+    line.spec.suspended = Chance(4);
+    if (Chance(2)) line.spec.max_running_jobs = static_cast<int32_t>(rng_.Below(3));
+    cluster_.Put(std::move(line));
+    return name + " changes";
+  }
+  const std::string queue = Any({"default", "other", "third"});
+  if (std::ranges::count(cluster_.Keys<api::Queue>(), queue) == 0) {
+    cluster_.Queue(queue);
+    return queue + " is made";
+  }
+  if (what == 3) {
+    cluster_.Remove<api::Queue>(queue);
+    return queue + " goes";
+  }
+  cluster_.Edit<api::Queue>(queue, [&](api::Queue& it) {
+    if (what == 4) it.spec.parent = Any({"", "default", "other", "third", "nowhere"});
+    if (what == 5)
+      it.spec.capability.insert_or_assign(
+          "nvidia.com/gpu", api::Quantity::Units(static_cast<int64_t>(rng_.Below(6))));
+  });
+  return fmt::format("queue {}: change {}", queue, what);
 }
 
 std::string RandomEvents::GroupEvent() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever may happen to a cluster, one event at a time, from a seed: pods come, run, finish, are
 // deleted, gated, taken by strangers and bound by hand; nodes are cordoned, lost and made anew;
-// quotas, queues, groups and topologies change. For law tests over testing::Cluster.
+// quotas, queues, lines, groups and topologies change. For law tests over testing::Cluster.
 #pragma once
 
 #include <string>
@@ -29,6 +29,7 @@ class RandomEvents {
   std::string NewPod();
   std::string NodeEvent();
   std::string QuotaEvent();
+  std::string QueueEvent();
   std::string GroupEvent();
 
   Cluster& cluster_;
