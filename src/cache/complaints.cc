@@ -108,8 +108,7 @@ Complaint OfJobQueue(const Cluster& cluster, model::JobQueueId id) {
     return About("JobQueue", kOurs, line.object->metadata, std::move(reason), std::move(message));
   };
   if (!line.invalid.empty()) return say("InvalidObject", line.invalid);
-  const auto queue = cluster.queues().Find(line.object->spec.queue);
-  if (queue.valid() && cluster.queues()[queue].exists()) return {};
+  if (cluster.queues()[line.queue].exists()) return {};
   return say("QueueNotFound", fmt::format("its queue {} doesn't exist", line.object->spec.queue));
 }
 

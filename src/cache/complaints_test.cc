@@ -123,6 +123,37 @@ TEST_F(ComplaintsTest, AQuotaWhoseQueueOrNodeIsMissingUntilItComes) {
   EXPECT_THAT(Told(), ElementsAre("Quota bound NodeNotReady"));
 }
 
+TEST_F(ComplaintsTest, AQueueWhoseParentIsMissingUntilItComes) {
+  c.Queue("below");
+  c.Edit<api::Queue>("below", [](api::Queue& it) { it.spec.parent = "above"; });
+  EXPECT_THAT(Told(), ElementsAre("Queue below QueueNotFound"));
+  EXPECT_EQ(messages[0], "its parent above doesn't exist: its jobs don't start");
+  c.Queue("above");
+  EXPECT_THAT(Told(), IsEmpty());
+  c.Remove<api::Queue>("above");
+  EXPECT_THAT(Told(), ElementsAre("Queue below QueueNotFound"));
+}
+
+TEST_F(ComplaintsTest, AJobQueueThatBreaksARuleOrFeedsAQueueThatIsMissing) {
+  api::JobQueue line;
+  line.metadata.name = "line";
+  line.metadata.namespace_ = "default";
+  line.spec.queue = "later";
+  line.spec.job_selector.emplace().match_expressions.push_back({"a", "Nearly", {"b"}});
+  c.Put(line);
+  EXPECT_THAT(Told(), ElementsAre("JobQueue default/line InvalidObject"));
+  EXPECT_THAT(messages[0], ::testing::HasSubstr("must be In, NotIn, Exists or DoesNotExist"));
+  line.spec.job_selector->match_expressions.clear();
+  c.Put(line);
+  EXPECT_THAT(Told(), ElementsAre("JobQueue default/line QueueNotFound"));
+  c.Queue("later");
+  EXPECT_THAT(Told(), IsEmpty());
+  c.Remove<api::Queue>("later");
+  EXPECT_THAT(Told(), ElementsAre("JobQueue default/line QueueNotFound"));
+  c.Remove<api::JobQueue>("default/line");
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
 TEST_F(ComplaintsTest, AnObjectThatBreaksARuleOfItsKindIsToldWithTheRule) {
   c.Quotas("q", "gpu=1");
   c.Edit<api::Quota>("q", [](api::Quota& quota) {

@@ -89,7 +89,7 @@ expressions:
   quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder)
   quotaToNode.bestN: or(topology)
   taskToNode.predicate: joint(all)
-  jobOrder: first(priority, gang, drf)
+  jobOrder: first(priority, gang, jobqueue, drf)
   quotaReady: and(gang, quotapredicates)
   jobReady: and(gang)
   quotaAllocate: and(gang, topology)

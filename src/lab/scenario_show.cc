@@ -201,6 +201,7 @@ model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config)
   };
   feed(simulation.List<api::PriorityClass>());
   feed(simulation.List<api::Queue>());
+  feed(simulation.List<api::JobQueue>());
   feed(simulation.List<api::Node>());
   feed(simulation.List<api::NodeTopology>());
   feed(simulation.List<api::Quota>());

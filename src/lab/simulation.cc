@@ -124,6 +124,7 @@ template std::vector<api::Pod> Simulation::List();
 template std::vector<api::Node> Simulation::List();
 template std::vector<api::Quota> Simulation::List();
 template std::vector<api::Queue> Simulation::List();
+template std::vector<api::JobQueue> Simulation::List();
 template std::vector<api::PodGroup> Simulation::List();
 template std::vector<api::Placement> Simulation::List();
 template std::vector<api::NodeTopology> Simulation::List();

@@ -141,6 +141,7 @@ void Cluster::SetJobQueue(std::shared_ptr<const api::JobQueue> object) {
   line.invalid = api::Describe(api::Validate(*object));
   const auto before = std::exchange(line.object, std::move(object));
   if (before && before->spec == line.object->spec) return;
+  UnrefQueue(std::exchange(line.queue, RefQueue(line.object->spec.queue)));
   queues_changed_ = Tick();
   AssignLines(line.object->metadata.namespace_);
 }
@@ -148,10 +149,11 @@ void Cluster::SetJobQueue(std::shared_ptr<const api::JobQueue> object) {
 void Cluster::RemoveJobQueue(std::string_view key) {
   const JobQueueId id = job_queues_.Find(key);
   if (!id.valid()) return;
-  const std::string in = Mutable(id).object->metadata.namespace_;
+  const JobQueue gone = Mutable(id);
   job_queues_.Free(id);
+  UnrefQueue(gone.queue);
   queues_changed_ = Tick();
-  AssignLines(in);
+  AssignLines(gone.object->metadata.namespace_);
 }
 
 // A JobQueue is rarely touched and may concern any group of its namespace.

@@ -26,7 +26,7 @@ struct Queue {
   std::map<ClassId, int> classes;  // of those, with how many there are of each
   Resources capability;
   std::vector<ResourceId> capped;  // the names that its capability limits, sorted
-  int refs = 0;                    // jobs, quotas and queues that name it
+  int refs = 0;                    // jobs, quotas, queues and JobQueues that name it
   std::string invalid;
   bool exists() const { return object != nullptr; }
 };
@@ -35,6 +35,7 @@ struct JobQueue {
   std::string name;  // "ns/name"
   bool live = false;
   std::shared_ptr<const api::JobQueue> object;
+  QueueId queue;        // that it feeds
   std::string invalid;  // one that breaks a rule selects nobody
   int32_t running = 0;  // its jobs of which a member holds a place or a claim
   bool strict() const { return object->spec.policy == "StrictFIFO"; }
