@@ -58,9 +58,8 @@ int64_t Drf::Share(const model::Resources& used, const model::Resources& offered
   for (const auto& [name, amount] : used) {
     if (amount <= 0) continue;
     const int64_t all = offered[name];
-    const __int128 part =
-        all <= 0 ? __int128{kWhole} : static_cast<__int128>(amount) * kWhole / all;
-    share = std::max(share, static_cast<int64_t>(std::min<__int128>(part, INT64_MAX / 2)));
+    const api::Int128 part = all <= 0 ? api::Int128{kWhole} : api::Int128{amount} * kWhole / all;
+    share = std::max(share, static_cast<int64_t>(std::min<api::Int128>(part, INT64_MAX / 2)));
   }
   return share;
 }

@@ -36,6 +36,20 @@ bool AboutRoom(Reason reason) {
   }
 }
 
+// What some nodes say to a task, while others may only be full.
+bool AboutNodes(Reason reason) {
+  switch (reason) {
+    case Reason::kNodeNotReady:
+    case Reason::kNodeUnschedulable:
+    case Reason::kTaintNotTolerated:
+    case Reason::kNodeSelectorMismatch:
+    case Reason::kNodeAffinityMismatch:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Could the quotas of its queue take the tasks that it lacks, if nobody used them? Class by class,
 // so that "no" is certain.
 bool QuotasSuffice(const Cluster& cluster, const model::Job& job) {
@@ -71,12 +85,11 @@ bool LineUp::HoldsUp(const Cluster& cluster, JobId id, const Refusals& why) {
   if (main == why.examples.end() || main->second.severity >= model::Severity::kNever) return false;
   const model::Job& job = cluster.jobs()[id];
   // One task goes wherever any node would take it.
-  const bool one_task = job.needed - job.ready <= 1;
-  const bool room =
-      AboutRoom(why.main) ||
-      (one_task && std::ranges::any_of(why.examples, [](const auto& said) {
-         return AboutRoom(said.first) && said.second.severity < model::Severity::kNever;
-       }));
+  const auto full = [](const auto& said) {
+    return AboutRoom(said.first) && said.second.severity < model::Severity::kNever;
+  };
+  const bool room = AboutRoom(why.main) || (job.needed - job.ready <= 1 && AboutNodes(why.main) &&
+                                            std::ranges::any_of(why.examples, full));
   if (!room) return false;
   return why.main != Reason::kInsufficientQuota || QuotasSuffice(cluster, job);
 }
