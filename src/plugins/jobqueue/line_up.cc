@@ -50,9 +50,9 @@ bool AboutNodes(Reason reason) {
   }
 }
 
-// Could the quotas of its queue take the tasks that it lacks, if nobody used them? Class by class,
-// so that "no" is certain.
-bool QuotasSuffice(const Cluster& cluster, const model::Job& job) {
+// Could the quotas of its queue, and the nodes, take the tasks that it lacks, if nobody used them?
+// Class by class, so that "no" is certain. Asked of who was refused before anybody looked at nodes.
+bool WouldFitEmpty(const Cluster& cluster, const model::Job& job) {
   std::map<model::ClassId, std::pair<model::TaskId, int64_t>> classes;
   int64_t missing = int64_t{job.needed} - job.ready;
   for (const model::TaskId id : job.ranked) {
@@ -71,6 +71,12 @@ bool QuotasSuffice(const Cluster& cluster, const model::Job& job) {
                               cluster.names().resources, tasks.second);
     }
     if (room < tasks.second) return false;
+    int64_t places = 0;
+    for (size_t i = 0; i < cluster.nodes().size() && places < tasks.second; ++i)
+      if (const model::Node& node = cluster.nodes()[model::NodeId(i)]; node.live)
+        places += model::TimesFit(facts.request, node.allocatable, cluster.names().resources,
+                                  tasks.second);
+    if (places < tasks.second) return false;
   }
   return true;
 }
@@ -91,7 +97,9 @@ bool LineUp::HoldsUp(const Cluster& cluster, JobId id, const Refusals& why) {
   const bool room = AboutRoom(why.main) || (job.needed - job.ready <= 1 && AboutNodes(why.main) &&
                                             std::ranges::any_of(why.examples, full));
   if (!room) return false;
-  return why.main != Reason::kInsufficientQuota || QuotasSuffice(cluster, job);
+  const bool early =
+      why.main == Reason::kInsufficientQuota || why.main == Reason::kQueueCapabilityExceeded;
+  return !early || WouldFitEmpty(cluster, job);
 }
 
 bool LineUp::HoldsUp(JobId id) const {

@@ -132,7 +132,7 @@ bool BeyondCapability(const Cluster& cluster, model::QueueId queue, const Resour
                                            row.capability[never], never)
                           : Verdict::NotNow(Reason::kQueueCapabilityExceeded, asked[missing],
                                             left[missing], missing));
-    why.who = fmt::format("queue {}", row.name);
+    why.who = fmt::format("queue {}{}", row.name, never.valid() ? ", when empty" : "");
     return true;
   }
   return false;
