@@ -13,7 +13,7 @@ Board::Board(const Question& question, const model::ResourceNames& names)
                          [](const Kind& kind) { return kind.per_spot != INT64_MAX; });
   spots_.reserve(question.spots.size());
   for (const Spot& spot : question.spots) {
-    spots_.push_back({spot.room, spot.quota_room, spot.members, {}, {}});
+    spots_.push_back({spot.room, spot.quota_room, spot.idle, spot.members, {}, {}});
     if (limited_) spots_.back().kinds.assign(question.kinds.size(), 0);
   }
   for (const Shelf& shelf : question.shelves) left_.push_back(shelf.left);
@@ -33,7 +33,8 @@ bool Board::MayStand(size_t task, size_t spot) const {
   const State& state = spots_[spot];
   return question_.kinds[kind].admits[spot] &&
          (question_.tasks[task].beside || state.load < cap_) &&
-         (!limited_ || state.kinds[kind] < question_.kinds[kind].per_spot);
+         (!limited_ || state.kinds[kind] < question_.kinds[kind].per_spot) &&
+         (!state.idle || Fits(question_.kinds[kind].uses, *state.idle, names_));
 }
 
 bool Board::Holds(const Share& share, const Resources& used, const Resources& more) const {
@@ -49,6 +50,7 @@ Resources Board::Growth(const Share& share, const Resources& used, const Resourc
 bool Board::FitsOpened(size_t task, size_t index) const {
   const Opened& opened = opened_[index];
   const Kind& kind = question_.kinds[question_.tasks[task].kind];
+  if (Direct(opened)) return false;
   if (opened.held
           ? !kind.held[opened.quota]
           : std::find(kind.shelves.begin(), kind.shelves.end(), opened.quota) == kind.shelves.end())
@@ -61,6 +63,7 @@ bool Board::FitsOpened(size_t task, size_t index) const {
 bool Board::FitsNew(size_t task, size_t spot, size_t index) const {
   const Shelf& shelf = question_.shelves[index];
   const Resources& request = question_.kinds[question_.tasks[task].kind].request;
+  if (shelf.direct) return shelf.admits[spot];
   return shelf.admits[spot] && Holds(shelf.share, {}, request) &&
          Fits(shelf.share.request, spots_[spot].quota_room, names_) &&
          Fits(Resources::Max(shelf.share.request, request), spots_[spot].room, names_);
@@ -79,10 +82,12 @@ void Board::Open(size_t spot, size_t shelf) {
 void Board::Sit(size_t task, size_t index) {
   Opened& opened = opened_[index];
   const size_t kind = question_.tasks[task].kind;
-  Step step{Step::What::kSeat, task, index, 0,
-            Growth(ShareOf(opened), opened.used, question_.kinds[kind].request)};
+  Step step{Step::What::kSeat, task, index, 0, {}};
+  if (!Direct(opened))
+    step.growth = Growth(ShareOf(opened), opened.used, question_.kinds[kind].request);
   State& spot = spots_[opened.spot];
   spot.room -= step.growth;
+  if (spot.idle) *spot.idle -= question_.kinds[kind].uses;
   spot.load += question_.tasks[task].beside ? 0 : 1;
   if (limited_) ++spot.kinds[kind];
   opened.used += question_.kinds[kind].request;
@@ -95,6 +100,7 @@ void Board::Sit(size_t task, size_t index) {
 bool Board::MaySwap(const Opened& opened, size_t index) const {
   const Shelf& shelf = question_.shelves[index];
   const Share& now = ShareOf(opened);
+  if (shelf.direct || Direct(opened)) return false;
   if (!shelf.admits[opened.spot] || !(shelf.share.request == now.request) ||
       !Holds(shelf.share, {}, opened.used))
     return false;
@@ -183,6 +189,7 @@ void Board::BackTo(size_t mark) {
       case Step::What::kSeat: {
         const size_t kind = question_.tasks[step.task].kind;
         spot.room += step.growth;
+        if (spot.idle) *spot.idle += question_.kinds[kind].uses;
         spot.load -= question_.tasks[step.task].beside ? 0 : 1;
         if (limited_) --spot.kinds[kind];
         opened.used -= question_.kinds[kind].request;

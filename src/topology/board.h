@@ -50,6 +50,7 @@ class Board {
   };
   struct State {
     model::Resources room, quota_room;
+    std::optional<model::Resources> idle;
     int64_t load = 0;
     std::vector<size_t> opened;  // newest last
     std::vector<int64_t> kinds;  // tasks of each kind, when some kind is limited
@@ -65,6 +66,9 @@ class Board {
   bool Holds(const Share& share, const model::Resources& used, const model::Resources& more) const;
   model::Resources Growth(const Share& share, const model::Resources& used,
                           const model::Resources& more) const;
+  bool Direct(const Opened& opened) const {
+    return !opened.held && question_.shelves[opened.quota].direct;
+  }
   bool FitsOpened(size_t task, size_t opened) const;
   bool FitsNew(size_t task, size_t spot, size_t shelf) const;
   bool FreeOne(size_t shelf, std::vector<bool>& seen);

@@ -366,7 +366,7 @@ bool Search::ExactByPasses() const {
   for (const Shelf& shelf : question_.shelves)
     for (const Kind& one : question_.kinds)
       for (const Kind& other : question_.kinds)
-        if (Together(shelf.share, one, other)) return false;
+        if (!shelf.direct && Together(shelf.share, one, other)) return false;
   return true;
 }
 

@@ -29,11 +29,14 @@ struct Spot {
   model::Resources room;        // that charges may still grow by
   model::Resources quota_room;  // for the requests of quotas that come here
   int64_t members = 0;          // of the same chain that are here already: they count for the cap
+  // What tasks may use here, where others use what is charged to nobody; absent: charges say it.
+  std::optional<model::Resources> idle = {};
 };
 
 struct Shelf {
   Share share;
   int64_t left = 0;
+  bool direct = false;  // no quota at all: tasks that go to a node themselves, and charge nothing
   std::vector<bool> admits;  // by spot
 };
 
@@ -45,11 +48,11 @@ struct Held {
 
 // Tasks that are alike.
 struct Kind {
-  model::Resources request;
-  std::vector<bool> admits;      // by spot
-  std::vector<size_t> shelves;   // that it may use, best first
-  std::vector<bool> held;        // by held quota: may it use that one?
-  int64_t per_spot = INT64_MAX;  // more of them can't stand on one spot, whatever room there is
+  model::Resources request, uses;  // of its quota; of what is idle on the node
+  std::vector<bool> admits;        // by spot
+  std::vector<size_t> shelves;     // that it may use, best first
+  std::vector<bool> held;          // by held quota: may it use that one?
+  int64_t per_spot = INT64_MAX;    // more of them can't stand on one spot, whatever room there is
 };
 
 struct Chained {

@@ -86,6 +86,16 @@ Question Draw(Random& random, bool uniform) {
   q.chain = random.OneIn(3) ? static_cast<size_t>(random.Below(static_cast<int64_t>(tasks) + 1))
                             : (random.OneIn(3) ? 0 : tasks);
   q.fill = random.OneIn(2) ? Fill::kSpread : Fill::kPack;
+  // Others use what is charged to nobody, and tasks may go to nodes without a quota.
+  for (Kind& kind : q.kinds) kind.uses = kind.request;
+  if (random.OneIn(2)) return q;
+  for (Spot& spot : q.spots)
+    if (random.OneIn(2)) spot.idle = Two(random.Below(7), random.Below(7));
+  if (random.OneIn(2)) {
+    q.shelves.back().direct = true;
+    q.shelves.back().share = {};
+    q.shelves.back().left = static_cast<int64_t>(tasks);
+  }
   return q;
 }
 
@@ -102,7 +112,7 @@ struct BruteForce {
   const model::ResourceNames& names;
   int64_t cap;
   std::vector<Single> quotas;
-  std::vector<Resources> room, quota_room;
+  std::vector<Resources> room, quota_room, idle;
   std::vector<int64_t> load;
   std::map<std::pair<size_t, size_t>, int64_t> of_kind;
 
@@ -116,6 +126,7 @@ struct BruteForce {
     for (const Spot& spot : q.spots) {
       room.push_back(spot.room);
       quota_room.push_back(spot.quota_room);
+      idle.push_back(spot.idle.value_or(Two(1000, 1000)));
       load.push_back(spot.members);
     }
   }
@@ -133,7 +144,8 @@ struct BruteForce {
       bool tried_new[8] = {};
       for (Single& quota : quotas) {
         const bool fresh = quota.spot == SIZE_MAX;
-        if (!fresh && quota.spot != spot) continue;
+        const bool direct = !quota.held && q.shelves[quota.shelf].direct;
+        if (!fresh && (direct || quota.spot != spot)) continue;
         if (fresh && tried_new[quota.shelf]) continue;  // alike
         if (quota.held ? !kind.held[quota.shelf]
                        : std::find(kind.shelves.begin(), kind.shelves.end(), quota.shelf) ==
@@ -152,17 +164,20 @@ struct BruteForce {
         } else {
           growth -= Resources::Max(quota.share->request, quota.used);
         }
-        if (!Fits(growth, room[spot], names)) continue;
+        if (direct) growth = {};
+        if (!Fits(growth, room[spot], names) || !Fits(kind.uses, idle[spot], names)) continue;
         const Single before = quota;
         quota.spot = spot;
         quota.used += kind.request;
         room[spot] -= growth;
+        idle[spot] -= kind.uses;
         if (fresh) quota_room[spot] -= quota.share->request;
         ++load[spot], ++of_kind[{chained.kind, spot}];
         const bool works = Works(task + 1, task < q.chain ? spot : lowest);
         --load[spot], --of_kind[{chained.kind, spot}];
         if (fresh) quota_room[spot] += quota.share->request;
         room[spot] += growth;
+        idle[spot] += kind.uses;
         quota = before;
         if (works) return true;
       }
@@ -192,7 +207,12 @@ std::string Wrong(const Question& q, const Answer& answer) {
     by_quota[seat.opened].push_back(i);
   }
   std::vector<Resources> room, quota_room;
-  for (const Spot& spot : q.spots) room.push_back(spot.room), quota_room.push_back(spot.quota_room);
+  std::vector<Resources> idle;
+  for (const Spot& spot : q.spots) {
+    room.push_back(spot.room);
+    quota_room.push_back(spot.quota_room);
+    idle.push_back(spot.idle.value_or(Two(1000, 1000)));
+  }
   for (const auto& [opened, tasks] : by_quota) {
     const Seat& seat = answer.seats[tasks.front()];
     const Share& share = seat.held ? q.held[seat.quota].share : q.shelves[seat.quota].share;
@@ -207,6 +227,12 @@ std::string Wrong(const Question& q, const Answer& answer) {
                           kind.shelves.end())
         return "a quota that it may not use";
       used += kind.request;
+      idle[seat.spot] -= kind.uses;
+    }
+    if (!seat.held && q.shelves[seat.quota].direct) {
+      if (tasks.size() > 1) return "one place without a quota for two";
+      if (!q.shelves[seat.quota].admits[seat.spot]) return "a node where it may not go";
+      continue;
     }
     for (const ResourceId name : share.listed)
       if (used[name] > share.limit[name]) return "a quota overfull";
@@ -221,7 +247,8 @@ std::string Wrong(const Question& q, const Answer& answer) {
   }
   for (size_t s = 0; s < room.size(); ++s)
     for (const unsigned name : {0u, 1u})
-      if (room[s][ResourceId(name)] < 0 || quota_room[s][ResourceId(name)] < 0)
+      if (room[s][ResourceId(name)] < 0 || quota_room[s][ResourceId(name)] < 0 ||
+          idle[s][ResourceId(name)] < 0)
         return "a spot overfull";
   for (size_t s = 0; s < shelf_used.size(); ++s)
     if (shelf_used[s] > q.shelves[s].left) return "more quotas than there are";
