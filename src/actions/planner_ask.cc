@@ -211,7 +211,7 @@ void Planner::DrawKinds(Asked& asked) {
     if (!added) continue;
     asked.kinds.push_back(&pool);
     topology::Kind kind;
-    kind.request = cluster_.tasks()[task].facts->request;
+    kind.request = kind.uses = cluster_.tasks()[task].facts->request;
     for (const NodeId node : asked.nodes)
       kind.admits.push_back(session_.task_to_node.Feasible(task, node).fit() &&
                             !Overbound(cluster_.nodes()[node], kind.request));
@@ -227,7 +227,8 @@ void Planner::DrawKinds(Asked& asked) {
       topology::Shelf drawn{
           ShareOf(cluster_.quotas()[shelf.sample]),
           static_cast<int64_t>(TakeFrom(cluster_, shelf, asked.tasks.size(), demanded_).size()),
-          {}};
+          {},
+          false};
       for (const NodeId node : asked.nodes)
         drawn.admits.push_back(session_.quota_to_node.Feasible(shelf.sample, node).fit());
       question.shelves.push_back(std::move(drawn));

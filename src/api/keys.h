@@ -26,6 +26,8 @@ inline constexpr std::string_view kNodeIndex = "scheduling.infini-ai.com/node-in
 inline constexpr std::string_view kZone = "zone";  // a label of NodeTopology
 inline constexpr std::string_view kZoneSource = "scheduling.infini-ai.com/zone-source";
 inline constexpr std::string_view kReservationTTL = "scheduling.infini-ai.com/reservation-ttl";
+inline constexpr std::string_view kSpotPools = "scheduling.infini-ai.com/spot-pools";
+inline constexpr std::string_view kSpotMode = "scheduling.infini-ai.com/spot-mode";
 inline constexpr std::string_view kOnPartialStart = "scheduling.infini-ai.com/on-partial-start";
 inline constexpr std::string_view kInUseFinalizer = "scheduling.infini-ai.com/in-use";
 

@@ -10,6 +10,7 @@
 #include "api/selectors.h"
 #include "base/natural.h"
 #include "base/text.h"
+#include "model/complain.h"
 #include "model/pod_terms.h"
 
 namespace sky::model {
@@ -18,13 +19,6 @@ namespace {
 namespace key = api::key;
 
 constexpr size_t kMaxName = 253;  // of whatever our objects repeat
-
-// Each bad value is told, beside those before it.
-void Complain(std::string* problem, std::string_view what, std::string_view value,
-              std::string_view wanted) {
-  *problem += fmt::format("{}{} is \"{}\": {}", problem->empty() ? "" : "; ", what,
-                          CutText(value, 80), wanted);
-}
 
 // A label or, without one, the annotation of the same key.
 std::string_view LabelOrAnnotation(const api::ObjectMeta& meta, std::string_view name) {

@@ -36,8 +36,8 @@ struct Spot {
 struct Shelf {
   Share share;
   int64_t left = 0;
-  bool direct = false;  // no quota at all: tasks that go to a node themselves, and charge nothing
   std::vector<bool> admits;  // by spot
+  bool direct = false;  // no quota at all: tasks that go to a node themselves, and charge nothing
 };
 
 struct Held {
