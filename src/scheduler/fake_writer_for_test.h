@@ -26,6 +26,7 @@ class FakeWriter final : public cache::ClusterWriter {
   Calls<std::string, api::Placement> placement_reads;
   Calls<std::string, cache::Written> placement_deletes;
   Calls<cache::BindRequest, cache::Written> binds;
+  Calls<std::string, cache::Written> evictions;  // "ns/name uid"
   Calls<std::string, api::Pod> pod_reads;
   Calls<std::string, api::PodGroup> group_reads;
   Calls<std::pair<std::string, std::string>, cache::Written> quota_patches;
@@ -63,6 +64,10 @@ class FakeWriter final : public cache::ClusterWriter {
   }
   void Bind(const cache::BindRequest& request, cache::Done<cache::Written> done) override {
     binds.push_back({request, std::move(done)});
+  }
+  void Evict(const std::string& ns, const std::string& name, const std::string& uid,
+             cache::Done<cache::Written> done) override {
+    evictions.push_back({ns + "/" + name + " " + uid, std::move(done)});
   }
   void GetPod(const std::string& ns, const std::string& name, cache::Done<api::Pod> done) override {
     pod_reads.push_back({ns + "/" + name, std::move(done)});

@@ -100,6 +100,11 @@ void KubeWriter::Bind(const cache::BindRequest& request, Done<Written> done) {
                FromStatus(std::move(done)));
 }
 
+void KubeWriter::Evict(const std::string& ns, const std::string& name, const std::string& uid,
+                       Done<Written> done) {
+  client_.Evict({ns, name, uid}, Write(kube::Urgency::kDecision), FromStatus(std::move(done)));
+}
+
 void KubeWriter::GetPod(const std::string& ns, const std::string& name, Done<api::Pod> done) {
   client_.Get<api::Pod>(ns, name, Read(), std::move(done));
 }
