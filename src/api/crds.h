@@ -338,7 +338,7 @@ struct NodeTopology {
 struct PlacementEntry {
   std::string task, pod_uid, role;  // task: the pod's name
   std::optional<int32_t> rank;
-  int32_t quota = 0, node = 0, zone = -1;  // zone -1: none
+  int32_t quota = 0, node = 0, zone = -1;  // zone and quota -1: none
   bool operator==(const PlacementEntry&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {

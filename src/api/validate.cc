@@ -214,7 +214,7 @@ Violations Validate(const Placement& object) {
   };
   all([](const PlacementEntry& e) { return !e.task.empty() && !e.pod_uid.empty(); },
       "an entry names no task or no podUID");
-  all([](const PlacementEntry& e) { return e.quota >= 0 && e.node >= 0 && e.zone >= -1; },
+  all([](const PlacementEntry& e) { return e.quota >= -1 && e.node >= 0 && e.zone >= -1; },
       "an entry points before the start of a table");
   const auto before = [](int32_t index, const auto& table) { return index < std::ssize(table); };
   all([&](const PlacementEntry& e) { return before(e.quota, spec.quotas); },

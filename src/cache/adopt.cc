@@ -57,9 +57,12 @@ void Cache::CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEnt
   const std::string* node = At(spec.nodes, entry.node);
   const std::string* zone = At(spec.zones, entry.zone);
   if (task.claim.open()) {  // ours already
-    const bool same = quota != nullptr && node != nullptr &&
-                      cluster_.quotas()[task.claim.quota].name == *quota &&
-                      cluster_.nodes()[task.claim.node].name == *node;
+    const QuotaId ours = task.claim.quota;
+    const bool same_quota = ours.valid() && quota != nullptr
+                                ? cluster_.quotas()[ours].name == *quota
+                                : !ours.valid() && quota == nullptr;
+    const bool same =
+        same_quota && node != nullptr && cluster_.nodes()[task.claim.node].name == *node;
     adoption.disputed = adoption.disputed || !same;
     return;
   }
@@ -68,19 +71,20 @@ void Cache::CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEnt
   };
   if (task.job != job) return void_entry("the pod is not a member of the group");
   if (task.facts->gated) return void_entry("the pod is gated");
-  if (quota == nullptr || node == nullptr) return void_entry("names no quota or node");
-  const QuotaId quota_id = cluster_.quotas().Find(*quota);
+  if ((quota == nullptr) != task.facts->direct() || node == nullptr)
+    return void_entry("names no quota or node");
+  const QuotaId quota_id = quota == nullptr ? QuotaId{} : cluster_.quotas().Find(*quota);
   const NodeId node_id = cluster_.nodes().Find(*node);
-  if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable())
+  if (quota != nullptr && (!quota_id.valid() || !cluster_.quotas()[quota_id].usable()))
     return void_entry(fmt::format("quota {} can't be used", *quota));
-  if (!cluster_.MayUse(cluster_.jobs()[job].queue, cluster_.quotas()[quota_id]))
+  if (quota != nullptr && !cluster_.MayUse(cluster_.jobs()[job].queue, cluster_.quotas()[quota_id]))
     return void_entry(fmt::format("quota {} is not its queue's", *quota));
   if (!node_id.valid() || !cluster_.nodes()[node_id].exists() || !cluster_.nodes()[node_id].ready)
     return void_entry(fmt::format("node {} can't be used", *node));
   adoption.round.entries.push_back({task_id, entry.pod_uid, task.facts->meta().namespace_,
                                     task.facts->meta().name, entry.role, task.facts->index,
-                                    quota_id, *quota, node_id, *node,
-                                    zone == nullptr ? std::string() : *zone});
+                                    quota_id, quota == nullptr ? std::string() : *quota, node_id,
+                                    *node, zone == nullptr ? std::string() : *zone});
 }
 
 Adoption Cache::CheckPlacement(const api::Placement& placement) {

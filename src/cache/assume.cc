@@ -31,14 +31,7 @@ std::string Cache::CheckJob(const Round& round, const model::Cluster& seen) cons
   return {};
 }
 
-std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const {
-  const TaskId task = cluster_.tasks().Find(entry.uid);
-  if (!task.valid()) return fmt::format("pod {}/{} is gone", entry.namespace_, entry.name);
-  if (!cluster_.tasks()[task].placeable())
-    return fmt::format("pod {}/{} can't be placed any more", entry.namespace_, entry.name);
-  if (cluster_.tasks()[task].facts->task_class != seen.tasks()[entry.task].facts->task_class)
-    return fmt::format("pod {}/{} changed", entry.namespace_, entry.name);
-
+std::string Cache::CheckQuota(const RoundEntry& entry, const model::Cluster& seen) const {
   const QuotaId quota_id = cluster_.quotas().Find(entry.quota_name);
   if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable())
     return fmt::format("quota {} can't be used any more", entry.quota_name);
@@ -50,7 +43,19 @@ std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& see
   if (quota.node.valid() && cluster_.nodes()[quota.node].name != entry.node_name)
     return fmt::format("quota {} is bound to {} meanwhile", entry.quota_name,
                        cluster_.nodes()[quota.node].name);
+  return {};
+}
 
+std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const {
+  const TaskId task = cluster_.tasks().Find(entry.uid);
+  if (!task.valid()) return fmt::format("pod {}/{} is gone", entry.namespace_, entry.name);
+  if (!cluster_.tasks()[task].placeable())
+    return fmt::format("pod {}/{} can't be placed any more", entry.namespace_, entry.name);
+  if (cluster_.tasks()[task].facts->task_class != seen.tasks()[entry.task].facts->task_class)
+    return fmt::format("pod {}/{} changed", entry.namespace_, entry.name);
+
+  if (!entry.direct())
+    if (std::string what = CheckQuota(entry, seen); !what.empty()) return what;
   const NodeId node_id = cluster_.nodes().Find(entry.node_name);
   if (!node_id.valid() || !cluster_.nodes()[node_id].exists())
     return fmt::format("node {} is gone", entry.node_name);
@@ -63,10 +68,30 @@ std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& see
   return {};
 }
 
+// With the claims open: what spot pods use is nobody else's, and within its pool.
+std::string Cache::CheckSpotRoom(const RoundEntry& entry) const {
+  const model::Node& node = cluster_.nodes()[entry.node];
+  const model::PodFacts& facts = *cluster_.tasks()[entry.task].facts;
+  if (!model::PoolsHold(node.pools, node.spot))
+    return fmt::format("the spot pool of node {} is full", entry.node_name);
+  model::Resources taken;
+  for (const auto& [name, value] : node.used + node.pledged)
+    if (facts.request[name] > 0 || name == facts.spot_device) taken.Set(name, value);
+  if (const auto missing = model::FirstMissing(taken, node.allocatable, names_->resources);
+      missing.valid())
+    return fmt::format("node {} has no room left for {}", entry.node_name,
+                       names_->resources.Name(missing));
+  return {};
+}
+
 // With the claims open: does every quota and node still hold what it carries? Only what a task asks
 // for, or the round adds, can be refused: a node that is short of something else stays usable.
 std::string Cache::CheckRoom(const Round& round, const CommittedBefore& before) const {
   for (const RoundEntry& entry : round.entries) {
+    if (entry.direct()) {
+      if (std::string what = CheckSpotRoom(entry); !what.empty()) return what;
+      continue;
+    }
     const model::Quota& quota = cluster_.quotas()[entry.quota];
     const model::Resources& asked = cluster_.tasks()[entry.task].facts->request;
     const model::Resources limited = quota.Limited(asked);
@@ -118,7 +143,7 @@ std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluste
   // checked.
   for (RoundEntry& entry : round.entries) {
     entry.task = cluster_.tasks().Find(entry.uid);
-    entry.quota = cluster_.quotas().Find(entry.quota_name);
+    entry.quota = entry.direct() ? QuotaId{} : cluster_.quotas().Find(entry.quota_name);
     entry.node = cluster_.nodes().Find(entry.node_name);
   }
   round.number = next_round_++;

@@ -115,6 +115,8 @@ class Cache {
   void Settle();  // Flush, and note quotas whose picture may be stale
   void CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEntry& entry,
                     model::JobId job, Adoption& adoption) const;
+  std::string CheckQuota(const RoundEntry& entry, const model::Cluster& seen) const;
+  std::string CheckSpotRoom(const RoundEntry& entry) const;
   std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;
   // What stood on the round's nodes before its claims.
   using CommittedBefore = std::map<model::NodeId, model::Resources>;

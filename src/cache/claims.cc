@@ -33,8 +33,9 @@ Basis Cache::BasisOf(const model::Cluster& cluster, std::string_view uid) {
   const TaskId id = cluster.tasks().Find(uid);
   if (!id.valid() || !cluster.tasks()[id].claim.node.valid()) return {};
   const model::Task& task = cluster.tasks()[id];
-  return {cluster.nodes()[task.claim.node].static_generation, task.facts->task_class,
-          cluster.quotas()[task.claim.quota].quota_class};
+  return {
+      cluster.nodes()[task.claim.node].static_generation, task.facts->task_class,
+      task.claim.quota.valid() ? cluster.quotas()[task.claim.quota].quota_class : model::ClassId{}};
 }
 
 bool Cache::Approve(uint64_t round, const model::Cluster& seen) {
@@ -142,6 +143,8 @@ Send Cache::Holds(const Round& round, const RoundEntry& entry) const {
   const auto basis = open->second.find(entry.uid);
   if (basis == open->second.end() || !(basis->second == BasisOf(cluster_, entry.uid)))
     return Send::kAskAgain;
+  if (!task.claim.quota.valid())
+    return cluster_.nodes()[task.claim.node].exists() ? Send::kNow : Send::kAskAgain;
   const model::Quota& quota = cluster_.quotas()[task.claim.quota];
   const bool there = quota.usable() && quota.node == task.claim.node && task.job.valid() &&
                      cluster_.MayUse(cluster_.jobs()[task.job].queue, quota);

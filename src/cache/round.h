@@ -21,11 +21,12 @@ struct RoundEntry {
   model::TaskId task;
   std::string uid, namespace_, name, role;
   std::optional<int64_t> rank;
-  model::QuotaId quota;
-  std::string quota_name;
+  model::QuotaId quota;    // invalid and
+  std::string quota_name;  // "": it goes to the node without one
   model::NodeId node;
   std::string node_name;
   std::string zone;  // as people read it; "" outside of any
+  bool direct() const { return quota_name.empty(); }
 };
 
 struct Round {

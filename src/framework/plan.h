@@ -15,7 +15,7 @@ namespace sky::framework {
 
 struct PlannedTask {
   model::TaskId task;
-  model::QuotaId quota;
+  model::QuotaId quota;  // invalid: it goes to the node without one
   model::NodeId node;
   model::ZoneId zone;  // invalid: none
 };

@@ -90,8 +90,8 @@ cache::Round Session::MakeRound(const JobRound& planned) const {
         entry.zone.valid() ? model::ZoneText(cluster_.names().zones.Name(entry.zone)) : "";
     round.entries.push_back({entry.task, facts.meta().uid, facts.meta().namespace_,
                              facts.meta().name, facts.role, facts.index, entry.quota,
-                             cluster_.quotas()[entry.quota].name, entry.node,
-                             cluster_.nodes()[entry.node].name, std::move(zone)});
+                             entry.quota.valid() ? cluster_.quotas()[entry.quota].name : "",
+                             entry.node, cluster_.nodes()[entry.node].name, std::move(zone)});
   }
   return round;
 }

@@ -14,6 +14,8 @@ std::string_view OperationName(Operation::Kind kind) {
   switch (kind) {
     case Operation::Kind::kAllocateTaskToQuota:
       return "AllocateTaskToQuota";
+    case Operation::Kind::kAllocateTaskToNode:
+      return "AllocateTaskToNode";
     case Operation::Kind::kAllocateQuotaToNode:
       return "AllocateQuotaToNode";
     case Operation::Kind::kAllocate:
@@ -41,6 +43,16 @@ void Statement::AllocateTaskToQuota(model::TaskId task, model::QuotaId quota, mo
       cluster.quotas()[quota].planned};
   cluster.SetClaim(task, Claim{Claim::Phase::kToQuota, quota, {}, 0});
   if (!cluster.quotas()[quota].node.valid()) cluster.PlanQuota(quota, node);
+  cluster.FlushLedgers();
+  Record(operation);
+}
+
+void Statement::AllocateTaskToNode(model::TaskId task, model::NodeId node) {
+  model::Cluster& cluster = session_.cluster_;
+  SKY_CHECK(cluster.tasks()[task].placeable(), "task {}", cluster.tasks()[task].name);
+  Operation operation{Operation::Kind::kAllocateTaskToNode, task, {}, node,
+                      cluster.tasks()[task].claim,          {}};
+  cluster.SetClaim(task, Claim{Claim::Phase::kToQuota, {}, node, 0});
   cluster.FlushLedgers();
   Record(operation);
 }
@@ -88,6 +100,7 @@ void Statement::Undo(const Operation& operation) {
     case Operation::Kind::kAllocateQuotaToNode:
       cluster.BindQuota(operation.quota, {});
       break;
+    case Operation::Kind::kAllocateTaskToNode:
     case Operation::Kind::kAllocate:
     case Operation::Kind::kLift:
       cluster.SetClaim(operation.task, operation.claim_before);

@@ -18,6 +18,7 @@ class Session;
 struct Operation {
   enum class Kind : uint8_t {
     kAllocateTaskToQuota,  // hop 1: task → quota, planned for a node
+    kAllocateTaskToNode,   // spot: task → node, without a quota
     kAllocateQuotaToNode,  // hop 2: quota → node
     kAllocate,             // bind: the task goes to its quota's node
     kLift,                 // bind: an older claim is put aside, to be judged as if newly planned
@@ -43,6 +44,8 @@ class Statement {
 
   // The task owns a share; the share is charged at `node` at once (F4), so nobody else plans on it.
   void AllocateTaskToQuota(model::TaskId task, model::QuotaId quota, model::NodeId node);
+  // The task will use the node without a quota.
+  void AllocateTaskToNode(model::TaskId task, model::NodeId node);
   // The quota and every task of this statement on it go to the node.
   void AllocateQuotaToNode(model::QuotaId quota, model::NodeId node);
   // The task of a quota that has a node is ready to be bound.

@@ -69,6 +69,9 @@ class Cluster {
   void PlanQuota(QuotaId quota, NodeId node);  // an invalid node: no longer planned
   void BindQuota(QuotaId quota, NodeId node);  // hop 2 in a session; an invalid node: undone
 
+  // A spot pod may be asked to leave now, or no longer.
+  void SetEvictable(TaskId task, bool evictable);
+
   // Recounts what the facts since the last call touch. Cheap when nothing changed.
   void Flush();
   void FlushLedgers();  // the same for quotas and nodes alone: inside a statement
@@ -125,6 +128,7 @@ class Cluster {
   void NoteShelf(QuotaId id);
   void Recount(QuotaId id);
   void Recount(NodeId id);
+  void RecountUse(NodeId id);
   void Recount(JobId id);
   void RecountState(TaskId id);
   void NoteWaiting(JobId id);

@@ -27,6 +27,9 @@ bool Grew(const Node& before, const Node& after) {
   if (before.static_generation != after.static_generation) return true;
   if (AnyLess(before.Room(), after.Room()) || AnyLess(before.QuotaIdle(), after.QuotaIdle()))
     return true;
+  if (before.has_spot() &&
+      (AnyLess(before.Free(), after.Free()) || AnyLess(before.evictable, after.evictable)))
+    return true;
   // A pod that left may have held a port.
   return !std::includes(after.tasks.begin(), after.tasks.end(), before.tasks.begin(),
                         before.tasks.end());

@@ -62,12 +62,13 @@ std::string Cluster::Dump() const {
   for (const NodeId id : LiveByName<NodeId>(nodes_)) {
     const Node& node = nodes_[id];
     line(fmt::format(
-        "node {} seen={} ready={} lost={} alloc={} used={} releasing={} quotaRequests={} "
-        "committed={} "
-        "tasks={} quotas={} planned={}",
+        "node {} seen={} ready={} lost={} alloc={} used={} releasing={} pledged={} evictable={} "
+        "spot={}/{} quotaRequests={} committed={} tasks={} direct={} quotas={} planned={}",
         node.name, node.exists(), node.ready, node.lost, Text(node.allocatable, *names_),
-        Text(node.used, *names_), Text(node.releasing, *names_), Text(node.quota_requests, *names_),
-        Text(node.committed, *names_), NamesOf(node.tasks, tasks_), NamesOf(node.quotas, quotas_),
+        Text(node.used, *names_), Text(node.releasing, *names_), Text(node.pledged, *names_),
+        Text(node.evictable, *names_), node.spot.exclusive, node.spot.shared,
+        Text(node.quota_requests, *names_), Text(node.committed, *names_),
+        NamesOf(node.tasks, tasks_), NamesOf(node.direct, tasks_), NamesOf(node.quotas, quotas_),
         NamesOf(node.planned_quotas, quotas_)));
   }
   for (const QuotaId id : LiveByName<QuotaId>(quotas_)) {
@@ -101,9 +102,9 @@ std::string Cluster::Dump() const {
     line(fmt::format("jobQueue {} running={}", job_queues_[id].name, job_queues_[id].running));
   for (const TaskId id : LiveByName<TaskId>(tasks_)) {
     const Task& task = tasks_[id];
-    line(fmt::format("task {} job={} node={} quota={} state={} claim={}/{}/{}/{}", task.name,
-                     NameOf(task.job, jobs_), NameOf(task.node, nodes_),
-                     NameOf(task.quota, quotas_), TaskStateName(task.state),
+    line(fmt::format("task {} job={} node={} quota={} state={} evictable={} claim={}/{}/{}/{}",
+                     task.name, NameOf(task.job, jobs_), NameOf(task.node, nodes_),
+                     NameOf(task.quota, quotas_), TaskStateName(task.state), task.evictable,
                      static_cast<int>(task.claim.phase), NameOf(task.claim.quota, quotas_),
                      NameOf(task.claim.node, nodes_), task.claim.round));
   }

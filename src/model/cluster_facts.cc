@@ -62,7 +62,7 @@ void Cluster::UnrefNode(NodeId id) {
 void Cluster::FreeIfUnused(NodeId id) {
   const Node& node = nodes_[id];
   if (!node.live || node.object || node.refs > 0 || !node.tasks.empty() || !node.quotas.empty() ||
-      !node.planned_quotas.empty())
+      !node.planned_quotas.empty() || !node.direct.empty())
     return;
   touched_.nodes.push_back(id);
   nodes_.Free(id);
@@ -288,6 +288,7 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   // No predicate reads it, but the order of a gang's ranks rests on it.
   if (node.index != before.index) node.static_generation = ++static_generation_;
   ZoneOverrideOf(node.object->metadata, &node.problem);
+  node.pools = SpotPoolsOf(node.object->metadata, &node.problem);
   MoveInCells(id, before);
   NoteCells(id, true);
   Dirty(id);
@@ -371,9 +372,19 @@ void Cluster::SetClaim(TaskId id, const Claim& claim) {
     InsertSorted(Mutable(claim.quota).users, id);
     Dirty(claim.quota);
   }
+  const auto direct = [](const Claim& one) { return one.quota.valid() ? NodeId{} : one.node; };
+  if (const NodeId there = direct(before); there.valid()) {
+    EraseSorted(Mutable(there).direct, id);
+    Dirty(there);
+  }
+  if (const NodeId there = direct(claim); there.valid()) {
+    InsertSorted(Mutable(there).direct, id);
+    Dirty(there);
+  }
   if (task.job.valid()) Dirty(task.job);
   RecountState(id);
   if (before.quota.valid() && before.quota != claim.quota) FreeIfUnused(before.quota);
+  if (const NodeId there = direct(before); there.valid()) FreeIfUnused(there);
 }
 
 void Cluster::PlanQuota(QuotaId id, NodeId node) {

@@ -118,16 +118,24 @@ void Cluster::Recount(QuotaId id) {
 void Cluster::Recount(NodeId id) {
   if (!nodes_.Live(id)) return;
   Node& node = Mutable(id);
-  const Resources requests = node.quota_requests, committed = node.committed;
-  node.used = node.releasing = node.quota_requests = node.committed = Resources{};
+  const Resources requests = node.quota_requests, committed = node.committed, free = node.Free(),
+                  evictable = node.evictable;
+  const SpotUse spot = node.spot;
+  RecountUse(id);
+  node.quota_requests = node.committed = Resources{};
   for (const TaskId task_id : node.tasks) {
     const Task& task = tasks_[task_id];
-    node.used += task.facts->request;
-    if (task.facts->deleting) node.releasing += task.facts->request;
+    // Spot pods are charged to nobody: they give way.
+    if (task.facts->direct()) continue;
     const bool counted = task.quota.valid() && quotas_[task.quota].node == id &&
                          std::binary_search(quotas_[task.quota].tasks.begin(),
                                             quotas_[task.quota].tasks.end(), task_id);
-    if (!counted) node.committed += task.facts->request;
+    if (counted) continue;
+    node.committed += task.facts->request;
+    if (task.facts->spot == SpotMode::kNone) continue;
+    Resources cards;  // a stranger's: at most a card a unit
+    cards.Set(task.facts->spot_device, task.facts->spot_asked());
+    node.committed += cards;
   }
   for (const QuotaId quota : node.quotas) {
     node.quota_requests += quotas_[quota].request;
@@ -135,7 +143,9 @@ void Cluster::Recount(NodeId id) {
   }
   for (const QuotaId quota : node.planned_quotas)
     if (quotas_[quota].node != id) node.committed += quotas_[quota].charge;
-  NoteCells(id, AnyLess(node.committed, committed) || AnyLess(node.quota_requests, requests));
+  NoteCells(id, AnyLess(node.committed, committed) || AnyLess(node.quota_requests, requests) ||
+                    (spot != SpotUse{} &&
+                     (AnyLess(free, node.Free()) || AnyLess(evictable, node.evictable))));
 }
 
 void Cluster::NoteWaiting(JobId id) {

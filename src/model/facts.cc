@@ -108,8 +108,8 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   std::string text = api::Encode(equal);
   for (const auto& [name, value] : facts.request)
     text += fmt::format("|{}={}", name.value(), value);
-  text += fmt::format("|{}", facts.required_quota);
   if (HasPodTerms(pod)) text += fmt::format("|{}", ReadByOwnTerms(pod));
+  text += fmt::format("|{}|{}", facts.required_quota, static_cast<int>(facts.spot));
   return names.classes.Intern(text);
 }
 
@@ -136,6 +136,19 @@ void CheckNotes(const api::Pod& pod, PodFacts& facts) {
              "a pod can't inherit from itself; it is ignored");
 }
 
+// A stranger's spot pod uses cards too; its notes are its own matter.
+void ReadSpot(const api::Pod& pod, const Settings& settings, Names& names, PodFacts& facts) {
+  for (const auto& [name, asked] : facts.request) {
+    if (asked <= 0 || names.resources.Name(name) != settings.spot_resource) continue;
+    facts.spot_resource = name;
+    facts.spot_device = names.resources.Intern(settings.spot_device);
+    std::string problem;
+    facts.spot = SpotModeOf(pod.metadata, &problem);
+    if (facts.grouping != Grouping::kForeign) facts.problem += problem;
+    return;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod,
@@ -151,6 +164,7 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   facts->terminal = pod->terminal();
   facts->deleting = meta.deleting();
   facts->node_name = pod->spec.node_name;
+  ReadSpot(*pod, settings, names, *facts);
   if (facts->grouping == Grouping::kForeign) return facts;
 
   facts->role = std::string(LabelOrAnnotation(meta, key::kTaskRole));
@@ -162,7 +176,8 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
     facts->role.clear();
   }
   facts->index = RankOf(*pod, &facts->problem);
-  facts->quota_name = std::string(meta.Annotation(key::kQuotaName));
+  // Whoever goes to a node without a quota uses none, whatever its notes say.
+  if (!facts->direct()) facts->quota_name = std::string(meta.Annotation(key::kQuotaName));
   facts->required_quota = std::string(meta.Annotation(key::kRequiredQuota));
   const bool ib = Asks(facts->request, settings.ib_resources, names.resources);
   facts->needs_rdma = ib || Asks(facts->request, settings.roce_resources, names.resources);

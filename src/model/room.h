@@ -12,7 +12,8 @@ namespace sky::model {
 
 enum class Room : uint8_t {
   kFits,
-  kLeaving,  // as soon as pods that are terminating are gone
+  kLeaving,    // as soon as pods that are terminating are gone
+  kEvictable,  // as soon as spot pods that may be asked to leave are gone too
   kNone,
 };
 
@@ -21,5 +22,9 @@ enum class Room : uint8_t {
 // place (F26). Only what the claims ask for can be missing: a node that is short of something else
 // stays usable.
 Room RoomFor(const Cluster& cluster, std::span<const TaskId> claims);
+
+// What pods must give back on `node` before `claims` that are there can start: for each name that
+// they ask for, and the cards of spot ones. Zero: nothing.
+Resources Shortage(const Cluster& cluster, NodeId node, std::span<const TaskId> claims);
 
 }  // namespace sky::model

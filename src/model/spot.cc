@@ -73,6 +73,12 @@ int64_t SpotRoom(const SpotPools& pools, const SpotUse& use, SpotMode mode, int6
   return 0;
 }
 
+bool PoolsHold(const SpotPools& pools, const SpotUse& use) {
+  if (!pools.declared) return use.shared == 0;
+  return use.exclusive <= pools.exclusive * kUnit &&
+         WholeCards(use.shared, pools.shares_per_card) <= pools.shared;
+}
+
 SpotMode SpotModeOf(const api::ObjectMeta& pod, std::string* problem) {
   const std::string_view mode = pod.Annotation(api::key::kSpotMode);
   if (mode == "shared") return SpotMode::kShared;

@@ -40,6 +40,9 @@ int64_t CardsOf(const SpotPools& pools, const SpotUse& use);
 // ones give. Never below 0.
 int64_t SpotRoom(const SpotPools& pools, const SpotUse& use, SpotMode mode, int64_t cards);
 
+// No pool has given out more than it has.
+bool PoolsHold(const SpotPools& pools, const SpotUse& use);
+
 // "exclusive" (or nothing) and "shared", by the annotation spot-mode.
 SpotMode SpotModeOf(const api::ObjectMeta& pod, std::string* problem);
 

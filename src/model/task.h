@@ -18,6 +18,7 @@
 
 #include "api/pod.h"
 #include "model/resources.h"
+#include "model/spot.h"
 #include "model/types.h"
 #include "model/verdict.h"
 
@@ -58,7 +59,9 @@ struct PodFacts {
   std::optional<int64_t> index;  // rank; absent when nothing usable names one
   bool gated = false, terminal = false, deleting = false;
   bool tolerates_cordon = false;
-  bool needs_rdma = false;  // asks a RoCE or IB device
+  SpotMode spot = SpotMode::kNone;        // asks the spot resource, whoever schedules it
+  ResourceId spot_resource, spot_device;  // of a spot pod: its name, and its cards'
+  bool needs_rdma = false;                // asks a RoCE or IB device
   Network network = Network::kRoce;
   std::string quota_name;      // the record; only meaningful on a bound pod
   std::string required_quota;  // the demand
@@ -66,6 +69,9 @@ struct PodFacts {
   ClassId task_class;
   std::string problem;  // what is malformed in its notes, for its owner; "" when nothing is
 
+  // It goes to a node without a quota.
+  bool direct() const { return spot != SpotMode::kNone && grouping != Grouping::kForeign; }
+  int64_t spot_asked() const { return spot == SpotMode::kNone ? 0 : request[spot_resource]; }
   const api::ObjectMeta& meta() const { return pod->metadata; }
 };
 
@@ -96,7 +102,8 @@ struct Task {
   QuotaId quota;  // whose record it carries: bound pods only
   Claim claim;
   TaskState state = TaskState::kPending;
-  bool counted = false;  // its request is part of what its job and the queues above it use
+  bool evictable = false;  // a spot pod that may be asked to leave now
+  bool counted = false;    // its request is part of what its job and the queues above it use
 
   bool bound() const { return node.valid(); }
   // Counts at its node: bound and not terminal (terminating pods still hold their room).

@@ -37,7 +37,8 @@ struct Settings {
                                               "nvidia.com/gpu.product"};
   std::vector<std::string> roce_resources = {"rdma/roce"};  // globs: "rdma/roce*"
   std::vector<std::string> ib_resources = {"rdma/hca"};
-  std::string spot_resource = "infini-ai.com/spot-gpu";
+  // Of a spot pod: what it asks, and the cards that it thereby uses.
+  std::string spot_resource = "infini-ai.com/spot-gpu", spot_device = "nvidia.com/gpu";
   // Controller kinds whose pods wait for a PodGroup that the controller-manager makes (section 7).
   std::vector<std::string> grouped_owner_kinds = {
       "Job",      "JobSet",     "LeaderWorkerSet", "StatefulSet", "Deployment", "ReplicaSet",

@@ -17,7 +17,7 @@ cache::BindRequest Executor::Request(const RoundEntry& entry) {
   request.name = entry.name;
   request.uid = entry.uid;
   request.node = entry.node_name;
-  request.annotations[std::string(api::key::kQuotaName)] = entry.quota_name;
+  if (!entry.direct()) request.annotations[std::string(api::key::kQuotaName)] = entry.quota_name;
   return request;
 }
 

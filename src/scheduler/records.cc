@@ -105,7 +105,7 @@ api::Placement Records::Compose(const std::string& key, const Group& group) cons
     out.pod_uid = entry->uid;
     out.role = entry->role;
     if (entry->rank && *entry->rank <= INT32_MAX) out.rank = static_cast<int32_t>(*entry->rank);
-    out.quota = row(quotas, spec.quotas, entry->quota_name);
+    out.quota = entry->direct() ? -1 : row(quotas, spec.quotas, entry->quota_name);
     out.node = row(nodes, spec.nodes, entry->node_name);
     if (!entry->zone.empty()) out.zone = row(zones, spec.zones, entry->zone);
   }
