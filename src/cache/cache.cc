@@ -64,9 +64,11 @@ model::NodeZones ZonesOf(const std::string& node, const Topologies& topologies,
 Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
     : names_(std::move(names)), settings_(std::move(settings)), cluster_(names_) {}
 
-void Cache::SetNow(MonoTime now) {
+void Cache::SetNow(Instant now) {
   const std::lock_guard lock(mutex_);
-  now_ = now;
+  now_ = now.mono;
+  wall_ = now.wall;
+  spot_pods_.Judge(cluster_, wall_, settings_.min_run_time);
 }
 
 Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
@@ -301,12 +303,29 @@ std::optional<MonoTime> Cache::NextLoss(Duration lost_after) const {
   return next;
 }
 
+Effect Cache::Apply(const api::Delta<api::PodDisruptionBudget>& delta) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = delta.object->metadata.Key();
+  const auto known = cluster_.budgets().find(key);
+  const bool there = known != cluster_.budgets().end();
+  if (delta.type == api::Delta<api::PodDisruptionBudget>::Type::kDelete) {
+    if (!there || known->second->metadata.uid != delta.object->metadata.uid)
+      return Effect::kNothing;
+    cluster_.SetBudget(key, nullptr);
+  } else {
+    cluster_.SetBudget(key, delta.object);
+  }
+  spot_pods_.BudgetsChanged();
+  return Effect::kRelevant;
+}
+
 void Cache::Settle() {
   cluster_.Flush();
   const model::Touched touched = cluster_.TakeTouched();
   for (const QuotaId id : touched.quotas) picture_candidates_.insert(id);
   changed_groups_.insert(touched.jobs.begin(), touched.jobs.end());
   complaints_.Note(cluster_, touched);
+  spot_pods_.Note(cluster_, touched.tasks);
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -321,6 +340,8 @@ void Cache::Settle() {
 
 void Cache::UpdateSnapshot(Cluster& snapshot) {
   const std::lock_guard lock(mutex_);
+  Settle();
+  spot_pods_.Judge(cluster_, wall_, settings_.min_run_time);
   Settle();
   if (snapshot.snapshot_number() == snapshots_ && snapshots_ != 0)
     snapshot.CopyFrom(cluster_, changed_);

@@ -17,6 +17,7 @@
 #include "cache/complaints.h"
 #include "cache/picture.h"
 #include "cache/round.h"
+#include "cache/spot_pods.h"
 #include "model/cluster.h"
 
 namespace sky::cache {
@@ -35,10 +36,11 @@ class Cache {
   Effect Apply(const api::Delta<api::NodeTopology>& delta);
   Effect Apply(const api::Delta<api::Placement>& delta);
   Effect Apply(const api::Delta<api::PriorityClass>& delta);
+  Effect Apply(const api::Delta<api::PodDisruptionBudget>& delta);
 
   // Time passed: nodes NotReady (or gone) since `lost_before` lose what no pod holds there.
   // Call before Apply with the time to stamp changes with.
-  void SetNow(MonoTime now);
+  void SetNow(Instant now);
   Effect MarkLostNodes(Duration lost_after);
   // When MarkLostNodes would next change something.
   std::optional<MonoTime> NextLoss(Duration lost_after) const;
@@ -137,6 +139,8 @@ class Cache {
   model::Cluster cluster_;
   model::Touched changed_;  // since the last snapshot
   MonoTime now_{};
+  WallTime wall_{};
+  SpotPods spot_pods_;
   uint64_t next_round_ = 1, sequence_ = 0, snapshots_ = 0;
   std::map<uint64_t, std::map<std::string, Basis>> rounds_;  // open rounds → UIDs still open
   std::map<std::string, GroupNews> news_;

@@ -63,6 +63,7 @@ struct Config {
                                               "nvidia.com/gpu.product"};
   TopologyResources topology_resources;
   std::string spot_resource = "infini-ai.com/spot-gpu";
+  std::string spot_device = "nvidia.com/gpu";                  // the cards that a spot pod uses
   Duration min_fix_quota_interval = std::chrono::seconds(10);  // between two rounds of healing
   Duration min_run_time = std::chrono::minutes(5);    // a spot pod younger than this is no victim
   Duration start_timeout = std::chrono::minutes(5);   // a gang not whole after this is PartialStart

@@ -43,7 +43,7 @@ Status CheckExtendedResource(std::string_view name) {
 
 constexpr bool kForLater = true;
 
-const std::array<Field, 24> kFields = {{
+const std::array<Field, 25> kFields = {{
     {"schedulerName", TextField{&Config::scheduler_name, CheckSchedulerName}},
     {"period", DurationField{&Config::period, milliseconds(1)}},
     {"batchDelay", DurationField{&Config::batch_delay, {}}},
@@ -51,9 +51,10 @@ const std::array<Field, 24> kFields = {{
     {"actions", ActionsField{}},
     {"specLabelKeys", TextsField{&Config::spec_label_keys, CheckLabelKey}},
     {"topologyResources", ResourcesField{&Config::topology_resources}},
-    {"spotResource", TextField{&Config::spot_resource, CheckExtendedResource}, kForLater},
+    {"spotResource", TextField{&Config::spot_resource, CheckExtendedResource}},
+    {"spotDevice", TextField{&Config::spot_device, CheckExtendedResource}},
     {"minFixQuotaInterval", DurationField{&Config::min_fix_quota_interval, {}}},
-    {"minRunTime", DurationField{&Config::min_run_time, {}}, kForLater},
+    {"minRunTime", DurationField{&Config::min_run_time, {}}},
     {"startTimeout", DurationField{&Config::start_timeout, seconds(1)}},
     {"claimTimeout", DurationField{&Config::claim_timeout, seconds(1)}},
     {"staticGrace", DurationField{&Config::static_grace, {}}, kForLater},

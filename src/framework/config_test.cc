@@ -66,6 +66,7 @@ actions: [allocateJob, allocateZone, allocateQuota, bind, reclaim, backfill, rel
 specLabelKeys: [scheduling.infini-ai.com/spec, spec, nvidia.com/gpu.product]
 topologyResources: {roce: [rdma/roce], ib: [rdma/hca]}
 spotResource: infini-ai.com/spot-gpu
+spotDevice: nvidia.com/gpu
 minFixQuotaInterval: 10s
 minRunTime: 5m
 startTimeout: 5m

@@ -59,6 +59,8 @@ model::Settings SettingsOf(const Config& config) {
   settings.roce_resources = config.topology_resources.roce;
   settings.ib_resources = config.topology_resources.ib;
   settings.spot_resource = config.spot_resource;
+  settings.spot_device = config.spot_device;
+  settings.min_run_time = config.min_run_time;
   return settings;
 }
 

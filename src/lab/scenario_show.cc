@@ -193,7 +193,7 @@ std::string ShowLedgers(scheduler::Scheduler& scheduler, bool all) {
 // The cluster as a scheduler that starts now would remember it.
 model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config) {
   cache::Cache fresh(std::make_shared<model::Names>(), framework::SettingsOf(config));
-  fresh.SetNow(simulation.clock().Mono());
+  fresh.SetNow(simulation.clock().Now());
   const auto feed = [&]<class T>(std::vector<T> objects) {
     for (T& object : objects)
       fresh.Apply(api::Delta<T>{api::Delta<T>::Type::kAdd,
@@ -206,7 +206,9 @@ model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config)
   feed(simulation.List<api::NodeTopology>());
   feed(simulation.List<api::Quota>());
   feed(simulation.List<api::PodGroup>());
+  feed(simulation.List<api::PodDisruptionBudget>());
   feed(simulation.List<api::Pod>());
+  fresh.SetNow(simulation.clock().Now());  // what time tells of them, too
   return fresh.Copy();
 }
 
@@ -252,6 +254,7 @@ Scenario::Answer Scenario::Audit(const Statement&) {
   if (simulation_->scheduler() == nullptr)
     return Fail(Code::kInvalid, "the scheduler doesn't run: nothing to audit");
   scheduler::Scheduler& scheduler = *simulation_->scheduler();
+  scheduler.cache().SetNow(simulation_->clock().Now());
   const std::string mine = Facts(scheduler.cache().Copy()),
                     fresh = Facts(ReadAnew(*simulation_, scheduler.config()));
   if (mine != fresh)

@@ -129,6 +129,7 @@ template std::vector<api::PodGroup> Simulation::List();
 template std::vector<api::Placement> Simulation::List();
 template std::vector<api::NodeTopology> Simulation::List();
 template std::vector<api::PriorityClass> Simulation::List();
+template std::vector<api::PodDisruptionBudget> Simulation::List();
 
 void Simulation::Settle() { Work(); }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/budgets.h"
 #include "model/cells.h"
 #include "model/entities.h"
 #include "model/moves.h"
@@ -35,7 +36,9 @@ class Cluster {
   const Table<JobQueueId, JobQueue>& job_queues() const { return job_queues_; }
   const Uses& uses() const { return uses_; }
   const Cells& cells() const { return cells_; }
-  const Shelves& shelves() const { return shelves_; }  // quotas with something to give, by class
+  const Budgets& budgets() const { return *budgets_; }
+  // Quotas with something to give, by class.
+  const Shelves& shelves() const { return shelves_; }
   // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
@@ -69,6 +72,7 @@ class Cluster {
   void PlanQuota(QuotaId quota, NodeId node);  // an invalid node: no longer planned
   void BindQuota(QuotaId quota, NodeId node);  // hop 2 in a session; an invalid node: undone
 
+  void SetBudget(const std::string& key, std::shared_ptr<const api::PodDisruptionBudget> budget);
   // A spot pod may be asked to leave now, or no longer.
   void SetEvictable(TaskId task, bool evictable);
 
@@ -149,6 +153,7 @@ class Cluster {
   std::set<TaskId> ungrouped_, unapproved_;
   PriorityClasses priority_classes_;
   Moves moves_;
+  std::shared_ptr<const Budgets> budgets_ = std::make_shared<const Budgets>();
   uint64_t static_generation_ = 0, snapshot_number_ = 0, queues_changed_ = 0;
   Touched touched_;
   std::vector<QuotaId> dirty_quotas_;

@@ -132,6 +132,7 @@ void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
   for (const auto& [id, row] : before) EnterCells(id);
   queues_changed_ = other.queues_changed_;
   priority_classes_ = other.priority_classes_;
+  budgets_ = other.budgets_;
   static_generation_ = other.static_generation_;
 }
 

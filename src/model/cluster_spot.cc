@@ -41,6 +41,15 @@ void Cluster::RecountUse(NodeId id) {
   node.spot.shared += pledged.spot().shared;
 }
 
+// Null: it is gone. Copies share what they read, and it rarely changes.
+void Cluster::SetBudget(const std::string& key,
+                        std::shared_ptr<const api::PodDisruptionBudget> budget) {
+  auto budgets = std::make_shared<Budgets>(*budgets_);
+  budgets->erase(key);
+  if (budget) budgets->emplace(key, std::move(budget));
+  budgets_ = std::move(budgets);
+}
+
 void Cluster::SetEvictable(TaskId id, bool evictable) {
   if (!tasks_.Live(id) || tasks_[id].evictable == evictable) return;
   Mutable(id).evictable = evictable;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 
 namespace sky::model {
@@ -38,6 +39,7 @@ struct Settings {
   std::vector<std::string> roce_resources = {"rdma/roce"};  // globs: "rdma/roce*"
   std::vector<std::string> ib_resources = {"rdma/hca"};
   // Of a spot pod: what it asks, and the cards that it thereby uses.
+  Duration min_run_time = std::chrono::minutes(5);  // a spot pod younger than this is no victim
   std::string spot_resource = "infini-ai.com/spot-gpu", spot_device = "nvidia.com/gpu";
   // Controller kinds whose pods wait for a PodGroup that the controller-manager makes (section 7).
   std::vector<std::string> grouped_owner_kinds = {

@@ -39,6 +39,7 @@ void Feeds::Add(kube::Client& client) {
 // Nodes and groups before pods: fewer rows have to wait for the thing that they name.
 Feeds::Feeds(kube::Client& client, Scheduler& scheduler) : scheduler_(scheduler) {
   Add<api::PriorityClass>(client);
+  Add<api::PodDisruptionBudget>(client);
   Add<api::Queue>(client);
   Add<api::JobQueue>(client);
   Add<api::Node>(client);

@@ -146,7 +146,7 @@ void Scheduler::RunCycle() {
   again_ = false;
   const uint64_t cycle = ++cycle_;
   const Instant now = loop_.clock().Now();
-  cache_.SetNow(now.mono);
+  cache_.SetNow(now);
   worker_([this, cycle, now] {
     const MonoTime began = loop_.Now();
     framework::CycleResult result = Work(cycle, now);
@@ -225,7 +225,7 @@ void Scheduler::WatchLosses() {
   const Duration wait = std::max<Duration>(*next - loop_.Now(), Duration::zero());
   loss_timer_ = loop_.RunAfter(wait, alive_.Guard([this] {
     loss_timer_ = 0;
-    cache_.SetNow(loop_.Now());
+    cache_.SetNow(loop_.clock().Now());
     Noticed(cache_.MarkLostNodes(engine_->config().node_lost_after));
     WatchLosses();
   }));

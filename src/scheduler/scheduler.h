@@ -43,7 +43,7 @@ class Scheduler {
   // --- on the loop ---
   template <class T>
   void OnDelta(const api::Delta<T>& delta) {
-    cache_.SetNow(loop_.Now());
+    cache_.SetNow(loop_.clock().Now());
     const cache::Effect effect = cache_.Apply(delta);
     Noticed(effect);
     AfterDelta(delta, effect);

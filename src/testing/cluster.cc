@@ -99,7 +99,7 @@ void Cluster::Tell(std::shared_ptr<const T> object, std::shared_ptr<const T> old
   delta.type = gone ? Type::kDelete : old ? Type::kUpdate : Type::kAdd;
   delta.object = std::move(object);
   delta.old = std::move(old);
-  cache_->SetNow(now().mono);
+  cache_->SetNow(now());
   cache_->Apply(delta);
 }
 
@@ -161,6 +161,7 @@ SKY_TESTING_KIND(api::Queue)
 SKY_TESTING_KIND(api::Quota)
 SKY_TESTING_KIND(api::NodeTopology)
 SKY_TESTING_KIND(api::PriorityClass)
+SKY_TESTING_KIND(api::PodDisruptionBudget)
 SKY_TESTING_KIND(api::JobQueue)
 #undef SKY_TESTING_KIND
 
@@ -170,7 +171,7 @@ void Cluster::Finish(const std::string& pod) {
 
 void Cluster::Tick(Duration by) {
   now_ += by;
-  cache_->SetNow(now().mono);
+  cache_->SetNow(now());
   cache_->MarkLostNodes(engine_->config().node_lost_after);
 }
 
@@ -241,7 +242,7 @@ std::string Cluster::Who(const std::string& job) const {
 
 std::unique_ptr<cache::Cache> Cluster::Rebuilt(uint64_t seed) const {
   auto cache = std::make_unique<cache::Cache>(std::make_shared<model::Names>(), settings_);
-  cache->SetNow(now().mono);
+  cache->SetNow(now());
   std::vector<std::function<void()>> tell;
   const auto all = [&]<class T>(const Kept<T>& kept) {
     for (const auto& [key, object] : kept)

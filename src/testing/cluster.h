@@ -111,7 +111,7 @@ class Cluster {
   model::Cluster snapshot_;
   std::tuple<Kept<api::Pod>, Kept<api::Node>, Kept<api::PodGroup>, Kept<api::Queue>,
              Kept<api::Quota>, Kept<api::NodeTopology>, Kept<api::PriorityClass>,
-             Kept<api::JobQueue>>
+             Kept<api::JobQueue>, Kept<api::PodDisruptionBudget>>
       objects_;
   std::map<uint64_t, cache::Round> rounds_;  // assumed, not yet bound
   framework::CycleResult result_;
