@@ -38,15 +38,16 @@ int64_t AtMost(std::span<const Carrier> carriers, const Resources& request, cons
   int64_t sum = 0;
   for (const auto& [cost, tasks_each] : carriers)
     sum += model::TimesFit(*cost, room, names, kMany) * tasks_each;
-  if (carriers.size() < 2) return std::min(sum, kMany);
+  // A share may take more tasks than the node has room for.
+  sum = std::min({sum, model::TimesFit(request, room, names, kMany), kMany});
+  if (carriers.size() < 2) return sum;
   int64_t most_each = 0;
   Resources least = *carriers[0].cost;
   for (const auto& [cost, tasks_each] : carriers) {
     most_each = std::max(most_each, tasks_each);
     least = least + *cost - Resources::Max(least, *cost);
   }
-  return std::min({sum, model::TimesFit(least, room, names, kMany) * most_each,
-                   model::TimesFit(request, room, names, kMany)});
+  return std::min(sum, model::TimesFit(least, room, names, kMany) * most_each);
 }
 
 }  // namespace
@@ -78,7 +79,9 @@ const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool
   Count& count = counts[id.index()];
   ++steps_;
   if (count.at == cell.changed) return count;
-  count = Count{cell.changed, 0, 0, 0};
+  count = Count{};
+  count.at = cell.changed;
+  if (pool.direct()) return CountDirect(session, pool, cell, count);
   const Resources& request = cluster.tasks()[pool.task].facts->request;
   std::vector<Resources> charges(pool.shelves.size());
   for (size_t i = 0; i < charges.size(); ++i)
@@ -103,9 +106,36 @@ const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool
     }
     count.size += AtMost(all, request, node.allocatable, names);
     count.empty += AtMost(empty, request, node.allocatable, names);
-    count.now += std::min(AtMost(now, request, node.Room(), names),
-                          AtMost(shares, {}, node.QuotaIdle(), names));
+    const int64_t charged = std::min(AtMost(now, request, node.Room(), names),
+                                     AtMost(shares, {}, node.QuotaIdle(), names));
+    const auto beside_spot = [&](const Resources& idle) {
+      return node.has_spot() ? std::min(charged, model::TimesFit(request, idle, names, kMany))
+                             : charged;
+    };
+    count.now += beside_spot(node.Free());
+    count.evicting += beside_spot(node.Free() + node.evictable);
   }
+  return count;
+}
+
+// Of tasks that go to nodes themselves.
+const Capacities::Count& Capacities::CountDirect(const Session& session, const Pool& pool,
+                                                 const model::Cell& cell, Count& count) {
+  const Cluster& cluster = session.cluster();
+  const model::PodFacts& facts = *cluster.tasks()[pool.task].facts;
+  const Resources uses = UsesOf(facts);
+  const auto times = [&](const Resources& idle) {
+    return model::TimesFit(uses, idle, cluster.names().resources, kMany);
+  };
+  for (const NodeId id : cell.nodes) {
+    steps_ += 3;
+    const int64_t empty = times(SpotIdleWhenEmpty(cluster, id, facts));
+    count.size += empty;
+    if (!session.task_to_node.Feasible(pool.task, id).fit()) continue;
+    count.empty += empty;
+    count.now += times(SpotIdle(cluster, id, facts.spot));
+  }
+  count.evicting = count.now;
   return count;
 }
 
@@ -124,7 +154,7 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
     Verdict verdict = session.task_to_node.Feasible(pool.task, node);
     if (verdict.fit() && !pool.shelves.empty()) {
       const model::QuotaId quota = pool.shelves.front().sample;
-      verdict = session.quota_to_node.Feasible(quota, node);
+      if (!pool.direct()) verdict = session.quota_to_node.Feasible(quota, node);
       if (verdict.fit()) verdict = FitsRoom(cluster, pool.task, quota, node);
     }
     one.why.Add(verdict);

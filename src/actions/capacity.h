@@ -17,10 +17,11 @@ namespace sky::actions {
 class Capacities {
  public:
   struct Count {
-    uint64_t at = 0;    // the cell's last change
-    int64_t now = 0;    // tasks through free quotas
-    int64_t empty = 0;  // if nothing ran there
-    int64_t size = 0;   // the same, on nodes that refuse the task now too
+    uint64_t at = 0;       // the cell's last change
+    int64_t now = 0;       // tasks through free quotas, or without one
+    int64_t evicting = 0;  // the same once spot pods that may be asked to leave are gone
+    int64_t empty = 0;     // if nothing ran there
+    int64_t size = 0;      // the same, on nodes that refuse the task now too
   };
 
   // Tasks of one class through quotas of these shelves; see Of.
@@ -47,6 +48,8 @@ class Capacities {
     std::vector<Count> counts;  // by cell
     std::vector<Told> told;     // by cell
   };
+  const Count& CountDirect(const framework::Session& session, const Pool& pool,
+                           const model::Cell& cell, Count& count);
   using Key = std::pair<model::ClassId, std::vector<model::ClassId>>;
 
   std::map<Key, size_t> subjects_;

@@ -34,7 +34,12 @@ int64_t QuotasFor(const model::Cluster& cluster, const std::map<const Pool*, int
   };
   std::map<std::pair<model::ClassId, QuotaId>, Alike> quotas;
   int64_t by_kind = 0;
+  int64_t direct = 0;
   for (const auto& [pool, count] : kinds) {
+    if (pool->direct()) {
+      direct += count;
+      continue;
+    }
     int64_t room = 0;
     const auto add = [&](model::ClassId quota_class, QuotaId sample, int64_t left, int64_t each) {
       const QuotaId alone = quota_class.valid() ? QuotaId{} : sample;
@@ -57,7 +62,7 @@ int64_t QuotasFor(const model::Cluster& cluster, const std::map<const Pool*, int
   int64_t by_quota = 0;
   for (const auto& [key, alike] : quotas)
     by_quota += (alike.mixed ? alike.sum : alike.most) * alike.left;
-  return std::min(by_kind, by_quota);
+  return direct + std::min(by_kind, by_quota);
 }
 
 }  // namespace
@@ -206,6 +211,7 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   const bool zoned = Zoned(cells);
   const int64_t before = capacities_.steps();
   std::vector<int64_t> held(cells.size()), held_empty(cells.size()), slack(cells.size(), INT64_MAX);
+  std::vector<int64_t> slack_evicting = slack;
   for (const auto& [pool, count] : kinds) {
     const size_t subject = capacities_.Subject(session_, *pool);
     std::fill(held.begin(), held.end(), 0);
@@ -230,25 +236,31 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
       const int64_t now = free.now + held[i];
       const bool alone = kinds.size() == 1;
       cells[i].capacity += alone ? now : std::min(now, count);
+      const int64_t evicting = free.evicting + held[i];
+      cells[i].evicting += alone ? evicting : std::min(evicting, count);
       const int64_t empty = free.empty + held_empty[i];
       cells[i].empty += alone ? empty : std::min(empty, count);
       const int64_t size = std::max(free.size, free.empty) + held_empty[i];
       cells[i].size += alone ? size : std::min(size, count);
       slack[i] = std::min(slack[i], now - count);
+      slack_evicting[i] = std::min(slack_evicting[i], evicting - count);
     }
   }
-  for (size_t i = 0; i < cells.size() && kinds.size() > 1; ++i)
+  for (size_t i = 0; i < cells.size() && kinds.size() > 1; ++i) {
     cells[i].capacity += std::max<int64_t>(slack[i], 0);
+    cells[i].evicting += std::max<int64_t>(slack_evicting[i], 0);
+  }
   budget_ -= capacities_.steps() - before;
   return cells;
 }
 
 bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> others) {
   const std::vector<Cell> cells = Survey(chain, Candidates(chain));
-  const std::vector<Choice> choices = Choices(chain, cells);
-  if (choices.empty()) WantRoom(chain, cells);
+  const std::vector<Attempt> attempts = Attempts(chain, cells);
+  if (attempts.empty()) WantRoom(chain, cells);
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
-  for (const Choice& choice : choices) {
+  for (const auto& [choice, evicts] : attempts) {
+    evicts_ = evicts;
     const std::vector<NodeId> nodes = NodesOf(choice);
     // Ranks of a gang that isn't strict may also stand out of order rather than wait.
     const bool in_order = Place(chain, nodes, true);

@@ -42,11 +42,16 @@ class Planner {
     model::SpecId spec;
     uint32_t rank = 0;     // physical order
     int64_t capacity = 0;  // tasks like the chain's first that fit now
+    int64_t evicting = 0;  // the same once spot pods that may be asked to leave are gone
     int64_t empty = 0;     // on empty nodes, and through quotas that are on nodes
     int64_t size = 0;      // `empty`, with the nodes that refuse the task now among them
     int64_t bound = 0;     // idle bound quotas inside
   };
   using Choice = std::vector<const Cell*>;
+  struct Attempt {
+    Choice cells;
+    bool evicts;  // room that spot pods have to give back counts
+  };
   struct Asked;  // a question with what its numbers mean
 
   bool InChain(model::TaskId task) const;
@@ -65,11 +70,13 @@ class Planner {
 
   // planner_span.cc: which cells together
   void FindSiblings();
+  int64_t FreshIn(const Choice& choice) const;
   bool Fresh(const Cell& cell) const { return !own_.contains(cluster_.cells()[cell.id].key.zone); }
   std::vector<model::CellId> Candidates(std::span<const model::TaskId> chain) const;
-  std::vector<Choice> Choices(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  static std::vector<Choice> OneCell(int64_t n, const std::vector<Cell>& cells);
-  void AddSeveral(int64_t n, int64_t more, const Choice& all, std::vector<Choice>& choices) const;
+  std::vector<Attempt> Attempts(std::span<const model::TaskId> chain,
+                                const std::vector<Cell>& cells);
+  std::vector<Choice> Choices(int64_t n, int64_t more, const std::vector<Cell>& cells,
+                              int64_t Cell::* room) const;
   bool CouldWait(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
   int64_t MostMore(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
   bool Zoned(const std::vector<Cell>& cells) const;
@@ -95,6 +102,11 @@ class Planner {
   bool Carry(Asked& asked, const std::vector<topology::Seat>& seats);
   bool CarryPair(Asked& asked, size_t task, model::QuotaId quota, const topology::Seat& seat,
                  size_t before);
+  bool QuotaMay(model::TaskId task, model::QuotaId quota, model::NodeId node) const;
+  void Charge(model::TaskId task, model::QuotaId quota, model::NodeId node);
+  // planner_spot.cc: what spot pods use, and what they give back
+  std::optional<model::Resources> IdleOf(model::NodeId node, model::SpotMode mode) const;
+  bool MakesRoom(model::TaskId task, model::NodeId node) const;
 
   // planner_score.cc: without topology
   bool PlaceAnywhere(std::span<const model::TaskId> tasks);
@@ -135,6 +147,7 @@ class Planner {
   Demanded demanded_;                 // by tasks that are placed together now
   std::set<model::ZoneId> own_;       // zones where members of the chain stand already
   std::optional<int64_t> more_;       // zones beside these that it may have, once it was asked
+  bool evicts_ = false;               // what is tried now may send spot pods away
   std::set<model::TaskId> unranked_;  // members that have no order
   Want want_;
   int64_t budget_;  // steps that are left to this gang

@@ -134,12 +134,16 @@ bool Planner::CouldHoldEmpty(std::span<const TaskId> chain, const Cell& cell) {
   for (size_t s = 0; s < asked.shelves.size(); ++s) {
     question.shelves[s].left = asked.shelves[s].demanded ? 1 : static_cast<int64_t>(chain.size());
     for (size_t spot = 0; spot < asked.nodes.size(); ++spot)
-      question.shelves[s].admits[spot] = LacksRoomAlone(
-          session_.quota_to_node.Feasible(asked.shelves[s].sample, asked.nodes[spot]));
+      question.shelves[s].admits[spot] =
+          asked.shelves[s].direct || LacksRoomAlone(session_.quota_to_node.Feasible(
+                                         asked.shelves[s].sample, asked.nodes[spot]));
   }
   for (size_t spot = 0; spot < asked.nodes.size(); ++spot) {
     const model::Resources& all = cluster_.nodes()[asked.nodes[spot]].allocatable;
-    question.spots[spot] = {all, all, 0};
+    question.spots[spot] = {all, all, 0, {}};
+    if (pool.direct())
+      question.spots[spot].idle =
+          SpotIdleWhenEmpty(cluster_, asked.nodes[spot], *cluster_.tasks()[pool.task].facts);
   }
   for (size_t h = 0; h < asked.held.size(); ++h) {
     topology::Spot& spot = question.spots[question.held[h].spot];
@@ -183,10 +187,13 @@ Planner::Asked Planner::Draw(std::span<const TaskId> tasks, std::vector<NodeId> 
   asked.nodes = std::move(nodes);
   asked.question.fill = policy_.pack ? topology::Fill::kPack : topology::Fill::kSpread;
   asked.question.spots.reserve(asked.nodes.size());
+  model::SpotMode mode = model::SpotMode::kNone;
+  for (const TaskId task : tasks)
+    if (const auto& facts = *cluster_.tasks()[task].facts; facts.direct()) mode = facts.spot;
   for (const NodeId id : asked.nodes) {
     const model::Node& node = cluster_.nodes()[id];
     asked.spot_of[id.index()] = asked.question.spots.size();
-    asked.question.spots.push_back({node.Room(), node.QuotaIdle(), 0});
+    asked.question.spots.push_back({node.Room(), node.QuotaIdle(), 0, IdleOf(id, mode)});
   }
   // Those without a usable rank, or with another's, have no order (F40).
   std::vector<TaskId> loose;
@@ -211,7 +218,8 @@ void Planner::DrawKinds(Asked& asked) {
     if (!added) continue;
     asked.kinds.push_back(&pool);
     topology::Kind kind;
-    kind.request = kind.uses = cluster_.tasks()[task].facts->request;
+    kind.request = cluster_.tasks()[task].facts->request;
+    kind.uses = UsesOf(*cluster_.tasks()[task].facts);
     for (const NodeId node : asked.nodes)
       kind.admits.push_back(session_.task_to_node.Feasible(task, node).fit() &&
                             !Overbound(cluster_.nodes()[node], kind.request));
@@ -224,6 +232,11 @@ void Planner::DrawKinds(Asked& asked) {
       if (!fresh) continue;
       asked.shelves.push_back(shelf);
       // As many as there are now: the round itself may have taken some.
+      if (shelf.direct) {
+        question.shelves.push_back(
+            {{}, shelf.left, std::vector<bool>(asked.nodes.size(), true), true});
+        continue;
+      }
       topology::Shelf drawn{
           ShareOf(cluster_.quotas()[shelf.sample]),
           static_cast<int64_t>(TakeFrom(cluster_, shelf, asked.tasks.size(), demanded_).size()),
@@ -312,12 +325,16 @@ bool Planner::Carry(Asked& asked, const std::vector<topology::Seat>& seats) {
       ++opened[seat.quota];
   std::vector<std::vector<QuotaId>> taken;
   for (size_t s = 0; s < asked.shelves.size(); ++s)
-    taken.push_back(TakeFrom(cluster_, asked.shelves[s], opened[s], demanded_));
+    taken.push_back(asked.shelves[s].direct
+                        ? std::vector<QuotaId>{}
+                        : TakeFrom(cluster_, asked.shelves[s], opened[s], demanded_));
   std::map<std::pair<size_t, size_t>, size_t> carried;  // of a kind on a spot
   for (size_t i = 0; i < seats.size(); ++i) {
     const topology::Seat& seat = seats[i];
-    const QuotaId quota =
-        seat.held ? asked.held[seat.quota] : taken[seat.quota][number.at(seat.opened)];
+    const QuotaId quota = seat.held ? asked.held[seat.quota]
+                          : asked.shelves[seat.quota].direct
+                              ? QuotaId{}
+                              : taken[seat.quota][number.at(seat.opened)];
     size_t& before = carried[{asked.question.tasks[i].kind, seat.spot}];
     if (!CarryPair(asked, i, quota, seat, before)) return false;
     ++before;
@@ -331,7 +348,6 @@ bool Planner::CarryPair(Asked& asked, size_t index, QuotaId quota, const topolog
   topology::Kind& kind = asked.question.kinds[asked.question.tasks[index].kind];
   const TaskId task = asked.tasks[index];
   const NodeId node = asked.nodes[seat.spot];
-  const model::Quota& row = cluster_.quotas()[quota];
   budget_ -= 10;
   if (!session_.task_to_node.Feasible(task, node).fit()) {
     // The first of its kind may stand there, so its like is in the way: that holds anywhere.
@@ -342,23 +358,37 @@ bool Planner::CarryPair(Asked& asked, size_t index, QuotaId quota, const topolog
       kind.admits[seat.spot] = false;
     return false;
   }
-  const bool on_node = row.node.valid() || row.planned.valid();
-  if (!session_.task_to_quota.Feasible(task, quota).fit() ||
-      (!on_node && !session_.quota_to_node.Feasible(quota, node).fit())) {
+  if (!QuotaMay(task, quota, node)) {
     if (seat.held)
       kind.held[seat.quota] = false;
     else
       asked.question.shelves[seat.quota].admits[seat.spot] = false;
     return false;
   }
-  if (!FitsRoom(cluster_, task, quota, node).fit()) {
+  if (!FitsRoom(cluster_, task, quota, node, evicts_).fit() || !MakesRoom(task, node)) {
     kind.admits[seat.spot] = false;
     return false;
   }
-  round_.statement.AllocateTaskToQuota(task, quota, node);
+  Charge(task, quota, node);
+  return true;
+}
+
+// An invalid quota: none is needed.
+bool Planner::QuotaMay(TaskId task, QuotaId id, NodeId node) const {
+  if (!id.valid()) return true;
+  const model::Quota& quota = cluster_.quotas()[id];
+  const bool on_node = quota.node.valid() || quota.planned.valid();
+  return session_.task_to_quota.Feasible(task, id).fit() &&
+         (on_node || session_.quota_to_node.Feasible(id, node).fit());
+}
+
+void Planner::Charge(TaskId task, QuotaId quota, NodeId node) {
+  if (quota.valid())
+    round_.statement.AllocateTaskToQuota(task, quota, node);
+  else
+    round_.statement.AllocateTaskToNode(task, node);
   round_.plan.tasks.push_back(
       {task, quota, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
-  return true;
 }
 
 }  // namespace sky::actions

@@ -19,15 +19,16 @@ namespace {
 // one node each; whoever takes a node asks anew for that one.
 class BestNodes {
  public:
+  // An invalid quota: the tasks go there themselves.
   BestNodes(const framework::Session& session, TaskId task, QuotaId quota,
-            std::span<const NodeId> nodes)
-      : session_(session), nodes_(nodes) {
+            std::span<const NodeId> nodes, bool evicts)
+      : session_(session), nodes_(nodes), evicts_(evicts) {
     std::vector<NodeId> feasible;
     std::vector<size_t> at;
     for (size_t i = 0; i < nodes.size(); ++i)
       if (Feasible(task, quota, i) || MayLater(task, i))
         feasible.push_back(nodes[i]), at.push_back(i);
-    const std::vector<int64_t> scores = session.quota_to_node.Scores(quota, feasible);
+    const std::vector<int64_t> scores = Scores(task, quota, feasible);
     for (size_t i = 0; i < feasible.size(); ++i) heap_.push({scores[i], at[i]});
   }
 
@@ -56,7 +57,7 @@ class BestNodes {
         continue;
       }
       const NodeId one[] = {nodes_[top.at]};
-      const int64_t score = session_.quota_to_node.Scores(quota, one)[0];
+      const int64_t score = Scores(task, quota, one)[0];
       const Entry now{score, top.at};
       if (score != top.score && !heap_.empty() && now < heap_.top()) {
         heap_.push(now);
@@ -73,13 +74,18 @@ class BestNodes {
     return !session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
            session_.task_to_node.Alone(task, nodes_[at]).fit();
   }
+  std::vector<int64_t> Scores(TaskId task, QuotaId quota, std::span<const NodeId> nodes) const {
+    return quota.valid() ? session_.quota_to_node.Scores(quota, nodes)
+                         : session_.task_to_node.Scores(task, nodes);
+  }
   bool Feasible(TaskId task, QuotaId quota, size_t at) const {
     return session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
-           session_.quota_to_node.Feasible(quota, nodes_[at]).fit() &&
-           FitsRoom(session_.cluster(), task, quota, nodes_[at]).fit();
+           (!quota.valid() || session_.quota_to_node.Feasible(quota, nodes_[at]).fit()) &&
+           FitsRoom(session_.cluster(), task, quota, nodes_[at], evicts_).fit();
   }
   const framework::Session& session_;
   std::span<const NodeId> nodes_;
+  const bool evicts_;
   std::priority_queue<Entry> heap_;
 };
 
@@ -104,11 +110,20 @@ bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
   std::vector<NodeId> all;
   for (const model::CellId cell : everywhere) {
     const std::vector<NodeId>& nodes = cluster_.cells()[cell].nodes;
-    if (accelerated && (PlaceByScore(tasks, nodes) || PlaceOnSpec(tasks, cluster_.cells()[cell])))
-      return true;
     all.insert(all.end(), nodes.begin(), nodes.end());
   }
-  if (!accelerated && (PlaceByScore(tasks, all) || Place(tasks, all, false))) return true;
+  const bool could_evict = std::ranges::any_of(
+      all, [&](NodeId node) { return !cluster_.nodes()[node].evictable.IsZero(); });
+  // Nobody is sent away where that isn't needed.
+  for (const bool evicts : {false, true}) {
+    if (evicts && !could_evict) break;
+    evicts_ = evicts;
+    for (const model::CellId cell : everywhere)
+      if (accelerated && (PlaceByScore(tasks, cluster_.cells()[cell].nodes) ||
+                          PlaceOnSpec(tasks, cluster_.cells()[cell])))
+        return true;
+    if (!accelerated && (PlaceByScore(tasks, all) || Place(tasks, all, false))) return true;
+  }
   Explain(tasks, Survey(tasks, everywhere));
   return false;
 }
@@ -125,12 +140,14 @@ bool Planner::PlaceByScore(std::span<const TaskId> tasks, std::span<const NodeId
                               });
     placed = placed || TryHeld(task, nodes);
     for (size_t s = 0; s < pool.shelves.size() && !placed; ++s) {
-      const std::vector<QuotaId> next = TakeFrom(cluster_, pool.shelves[s], 1, demanded_);
+      const std::vector<QuotaId> next = pool.shelves[s].direct
+                                            ? std::vector<QuotaId>{QuotaId{}}
+                                            : TakeFrom(cluster_, pool.shelves[s], 1, demanded_);
       if (next.empty()) continue;
       auto at = best.find({&pool, s});
       if (at == best.end()) {
         budget_ -= static_cast<int64_t>(nodes.size());
-        at = best.try_emplace({&pool, s}, session_, task, next[0], nodes).first;
+        at = best.try_emplace({&pool, s}, session_, task, next[0], nodes, evicts_).first;
       }
       if (const auto node = at->second.Take(task, next[0])) placed = TryPair(task, next[0], *node);
     }
@@ -155,17 +172,15 @@ bool Planner::TryHeld(TaskId task, std::span<const NodeId> nodes) {
 }
 
 bool Planner::TryPair(TaskId task, QuotaId quota_id, NodeId node) {
-  const model::Quota& quota = cluster_.quotas()[quota_id];
-  const NodeId there = quota.node.valid() ? quota.node : quota.planned;
-  if (there.valid() && there != node) return false;
-  if (!session_.task_to_quota.Feasible(task, quota_id).fit() ||
-      !session_.task_to_node.Feasible(task, node).fit() ||
-      (!there.valid() && !session_.quota_to_node.Feasible(quota_id, node).fit()) ||
-      !FitsRoom(cluster_, task, quota_id, node).fit())
+  if (quota_id.valid()) {
+    const model::Quota& quota = cluster_.quotas()[quota_id];
+    const NodeId there = quota.node.valid() ? quota.node : quota.planned;
+    if (there.valid() && there != node) return false;
+  }
+  if (!QuotaMay(task, quota_id, node) || !session_.task_to_node.Feasible(task, node).fit() ||
+      !FitsRoom(cluster_, task, quota_id, node, evicts_).fit() || !MakesRoom(task, node))
     return false;
-  round_.statement.AllocateTaskToQuota(task, quota_id, node);
-  round_.plan.tasks.push_back(
-      {task, quota_id, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
+  Charge(task, quota_id, node);
   return true;
 }
 

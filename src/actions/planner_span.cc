@@ -145,39 +145,23 @@ int64_t Planner::Reach(std::span<const TaskId> tasks, const std::vector<Cell>& c
 
 // --- sets of cells, the best first ---
 
-// More idle bound quotas first, then the tightest fit, then physical order (3.7).
-std::vector<Planner::Choice> Planner::OneCell(int64_t n, const std::vector<Cell>& cells) {
-  Choice fitting;
-  for (const Cell& cell : cells)
-    if (cell.capacity >= n) fitting.push_back(&cell);
-  std::sort(fitting.begin(), fitting.end(), [&](const Cell* a, const Cell* b) {
-    const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
-    if (bound_a != bound_b) return bound_a > bound_b;
-    if (a->capacity != b->capacity) return a->capacity < b->capacity;
-    return a->rank < b->rank;
-  });
-  std::vector<Choice> choices;
-  for (const Cell* cell : fitting) choices.push_back({cell});
-  return choices;
-}
-
 namespace {
 
-template <class Cells>
-int64_t SumOf(const Cells& cells) {
-  return std::accumulate(cells.begin(), cells.end(), int64_t{0}, [](int64_t sum, auto* cell) {
-    return sum + std::min<int64_t>(cell->capacity, INT32_MAX);
+template <class Cells, class Room>
+int64_t SumOf(const Cells& cells, Room room) {
+  return std::accumulate(cells.begin(), cells.end(), int64_t{0}, [&](int64_t sum, auto* cell) {
+    return sum + std::min<int64_t>(cell->*room, INT32_MAX);
   });
 }
 
 // Sets of `least` to `limit` cells that may hold `n` tasks, each beside `base`. Tasks that are
 // alike: the largest ones, and of the last that only has to hold the rest the smallest that does.
 // Others, and those whom an order of nodes constrains: more than just enough, too.
-template <class Cells>
-void AddSets(int64_t n, size_t least, size_t limit, Cells all, const Cells& base,
+template <class Cells, class Room>
+void AddSets(int64_t n, size_t least, size_t limit, Cells all, const Cells& base, Room room,
              std::vector<Cells>& choices) {
-  std::sort(all.begin(), all.end(), [](auto* a, auto* b) {
-    if (a->capacity != b->capacity) return a->capacity > b->capacity;
+  std::sort(all.begin(), all.end(), [&](auto* a, auto* b) {
+    if (a->*room != b->*room) return a->*room > b->*room;
     return a->rank < b->rank;
   });
   limit = std::min(limit, all.size());
@@ -189,12 +173,12 @@ void AddSets(int64_t n, size_t least, size_t limit, Cells all, const Cells& base
     choices.push_back(std::move(choice));
   };
   size_t fewest = least;
-  while (fewest < limit && SumOf(first(fewest)) < n) ++fewest;
-  if (fewest > limit || SumOf(first(fewest)) < n) return;
-  const int64_t rest = n - SumOf(first(fewest - 1));
+  while (fewest < limit && SumOf(first(fewest), room) < n) ++fewest;
+  if (fewest > limit || SumOf(first(fewest), room) < n) return;
+  const int64_t rest = n - SumOf(first(fewest - 1), room);
   size_t last = fewest - 1;
-  for (size_t i = fewest; i < all.size() && all[i]->capacity >= rest; ++i)
-    if (all[i]->capacity < all[last]->capacity) last = i;
+  for (size_t i = fewest; i < all.size() && all[i]->*room >= rest; ++i)
+    if (all[i]->*room < all[last]->*room) last = i;
   Cells tight = first(fewest - 1);
   tight.push_back(all[last]);
   add(std::move(tight));
@@ -202,52 +186,92 @@ void AddSets(int64_t n, size_t least, size_t limit, Cells all, const Cells& base
   if (limit > fewest + 3) add(first(limit));
 }
 
-}  // namespace
+// More idle bound quotas first, then the tightest fit, then physical order (3.7).
+template <class Cells, class Cell, class Room>
+void AddSingles(int64_t n, const std::vector<Cell>& cells, Room room, std::vector<Cells>& choices) {
+  Cells fitting;
+  for (const Cell& cell : cells)
+    if (cell.*room >= n) fitting.push_back(&cell);
+  std::sort(fitting.begin(), fitting.end(), [&](const Cell* a, const Cell* b) {
+    const int64_t bound_a = std::min(a->bound, n), bound_b = std::min(b->bound, n);
+    if (bound_a != bound_b) return bound_a > bound_b;
+    if (a->*room != b->*room) return a->*room < b->*room;
+    return a->rank < b->rank;
+  });
+  for (const Cell* cell : fitting) choices.push_back({cell});
+}
 
-// Sets of more than one cell of one spec code with room for somebody.
-void Planner::AddSeveral(int64_t n, int64_t more, const Choice& all,
-                         std::vector<Choice>& choices) const {
-  Choice own, others;
-  for (const Cell* cell : all) (Fresh(*cell) ? others : own).push_back(cell);
-  const auto limit = static_cast<size_t>(std::min<int64_t>(more, INT32_MAX));
-  AddSets(n, 2, own.size(), own, {}, choices);
-  if (!own.empty()) AddSets(std::max<int64_t>(n - SumOf(own), 1), 1, limit, others, own, choices);
-  AddSets(n, 2, limit, others, {}, choices);
+// Sets of more than one cell of one spec code with room for somebody: the gang's own and others.
+template <class Cells, class Room>
+void AddSeveral(int64_t n, size_t more, const Cells& own, const Cells& others, Room room,
+                std::vector<Cells>& choices) {
+  AddSets(n, 2, own.size(), own, {}, room, choices);
+  if (!own.empty())
+    AddSets(std::max<int64_t>(n - SumOf(own, room), 1), 1, more, others, own, room, choices);
+  AddSets(n, 2, more, others, {}, room, choices);
+  Cells all = own;
+  all.insert(all.end(), others.begin(), others.end());
   if (all.size() > kSmall) return;
+  std::ranges::sort(all, {}, [](auto* cell) { return cell->rank; });
   for (unsigned set = 1; set < 1u << all.size(); ++set) {
-    Choice choice;
+    Cells choice;
     for (size_t i = 0; i < all.size(); ++i)
       if ((set >> i & 1) != 0) choice.push_back(all[i]);
-    if (choice.size() >= 2 && SumOf(choice) >= n) choices.push_back(std::move(choice));
+    if (choice.size() >= 2 && SumOf(choice, room) >= n) choices.push_back(std::move(choice));
   }
 }
 
-// The fewest zones that are new to the gang, then the fewest at all.
-std::vector<Planner::Choice> Planner::Choices(std::span<const TaskId> chain,
-                                              const std::vector<Cell>& cells) {
+}  // namespace
+
+// Sets of cells with `room` for n tasks, of which at most `more` are new zones. Among equals the
+// first is the best.
+std::vector<Planner::Choice> Planner::Choices(int64_t n, int64_t more,
+                                              const std::vector<Cell>& cells,
+                                              int64_t Cell::* room) const {
+  struct BySpec {
+    Choice own, others;
+  };
+  std::map<std::string_view, BySpec, NaturalLess> by_spec;
+  for (const Cell& cell : cells) {
+    if (cell.*room <= 0) continue;
+    BySpec& some =
+        by_spec[cell.spec.valid() ? cluster_.names().specs.Name(cell.spec) : std::string_view{}];
+    (Fresh(cell) ? some.others : some.own).push_back(&cell);
+  }
+  std::vector<Choice> choices;
+  AddSingles(n, cells, room, choices);
+  for (const auto& [spec, some] : by_spec)
+    AddSeveral(n, static_cast<size_t>(std::min<int64_t>(more, INT32_MAX)), some.own, some.others,
+               room, choices);
+  for (Choice& choice : choices) std::ranges::sort(choice, {}, &Cell::rank);
+  std::erase_if(choices, [&](const Choice& choice) { return FreshIn(choice) > more; });
+  return choices;
+}
+
+int64_t Planner::FreshIn(const Choice& choice) const {
+  return std::ranges::count_if(choice, [&](const Cell* cell) { return Fresh(*cell); });
+}
+
+// The fewest zones that are new to the gang, then the fewest at all; with as many, those where
+// nobody has to leave.
+std::vector<Planner::Attempt> Planner::Attempts(std::span<const TaskId> chain,
+                                                const std::vector<Cell>& cells) {
   const auto n = static_cast<int64_t>(chain.size());
   const int64_t more = MostMore(chain, cells);
-  std::map<std::string_view, Choice, NaturalLess> by_spec;
-  for (const Cell& cell : cells)
-    if (cell.capacity > 0)
-      by_spec[cell.spec.valid() ? cluster_.names().specs.Name(cell.spec) : ""].push_back(&cell);
-  std::vector<Choice> choices = OneCell(n, cells);
-  for (const auto& [spec, all] : by_spec) AddSeveral(n, more, all, choices);
-  // Among equals the order of making decides.
-  std::map<std::pair<int64_t, size_t>, std::vector<Choice>> by_span;
-  std::set<Choice> seen;
-  for (Choice& choice : choices) {
-    std::ranges::sort(choice, {}, &Cell::rank);
-    const int64_t fresh =
-        std::ranges::count_if(choice, [&](const Cell* cell) { return Fresh(*cell); });
-    if (fresh <= more && seen.insert(choice).second)
-      by_span[{fresh, choice.size()}].push_back(std::move(choice));
-  }
-  choices.clear();
-  for (auto& [span, some] : by_span)
-    choices.insert(choices.end(), std::make_move_iterator(some.begin()),
-                   std::make_move_iterator(some.end()));
-  return choices;
+  std::map<std::tuple<int64_t, size_t, bool>, std::vector<Choice>> by_span;
+  const auto add = [&](int64_t Cell::* room, bool evicts) {
+    std::set<Choice> seen;
+    for (Choice& choice : Choices(n, more, cells, room))
+      if (seen.insert(choice).second)
+        by_span[{FreshIn(choice), choice.size(), evicts}].push_back(std::move(choice));
+  };
+  add(&Cell::capacity, false);
+  if (std::ranges::any_of(cells, [](const Cell& cell) { return cell.evicting > cell.capacity; }))
+    add(&Cell::evicting, true);
+  std::vector<Attempt> attempts;
+  for (auto& [span, choices] : by_span)
+    for (Choice& choice : choices) attempts.push_back({std::move(choice), std::get<2>(span)});
+  return attempts;
 }
 
 }  // namespace sky::actions

@@ -87,8 +87,13 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
     if (row.node.valid() || row.planned.valid())
       held.emplace_back(score, HeldQuota{quota, each});
     else
-      shelves.emplace_back(score, FreeShelf{quota_class, quota, left, each, alone});
+      shelves.emplace_back(score, FreeShelf{quota_class, quota, left, each, alone, false});
   };
+  if (facts.direct()) {
+    constexpr int64_t kEnough = 1'000'000;
+    pool.shelves.push_back({{}, {}, kEnough, 1, false, true});
+    return pool;
+  }
   const model::QueueId queue = cluster.jobs()[cluster.tasks()[task].job].queue;
   if (!facts.required_quota.empty()) {
     const QuotaId own = cluster.quotas().Find(facts.required_quota);
@@ -133,6 +138,7 @@ Pool DrawPoolWith(const Session& session, TaskId task, const Demanded& demanded,
   const Cluster& cluster = session.cluster();
   const model::PodFacts& facts = *cluster.tasks()[task].facts;
   Pool pool = DrawPool(session, task, demanded);
+  if (pool.direct()) return pool;
   std::erase_if(pool.held, [&](const HeldQuota& held) { return freed.contains(held.quota); });
   for (const QuotaId quota : freed) {
     const model::Quota& row = cluster.quotas()[quota];
@@ -146,7 +152,7 @@ Pool DrawPoolWith(const Session& session, TaskId task, const Demanded& demanded,
     const Verdict verdict = session.task_to_quota.Feasible(task, quota);
     const int64_t each = TasksIn(cluster, row, row.limit(), facts.request);
     if (each > 0 && (verdict.fit() || verdict.reason == Reason::kInsufficientQuota))
-      pool.shelves.push_back({row.quota_class, quota, 1, each, alone});
+      pool.shelves.push_back({row.quota_class, quota, 1, each, alone, false});
   }
   return pool;
 }

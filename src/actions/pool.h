@@ -19,6 +19,7 @@ struct FreeShelf {
   int64_t left = 0;        // quotas
   int64_t tasks_each = 1;  // tasks of the class that one of them takes
   bool demanded = false;   // it is `sample` alone, because somebody of the round demands it
+  bool direct = false;     // no quota: the tasks go to nodes themselves
 };
 
 struct HeldQuota {
@@ -32,6 +33,7 @@ struct Pool {
   std::vector<HeldQuota> held;     // best first
   framework::Refusals why;         // what the others said
   bool empty() const { return shelves.empty() && held.empty(); }
+  bool direct() const { return !shelves.empty() && shelves.front().direct; }
   // Some free quota takes more than one task.
   bool TakesMany() const {
     return std::any_of(shelves.begin(), shelves.end(),

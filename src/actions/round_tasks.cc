@@ -80,7 +80,90 @@ Resources ChargeGrowth(const Cluster& cluster, TaskId task, QuotaId quota_id) {
   return after;
 }
 
-Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node_id) {
+Resources UsesOf(const model::PodFacts& facts) {
+  Resources uses = facts.request;
+  if (facts.spot != model::SpotMode::kExclusive) return uses;
+  Resources cards;
+  cards.Set(facts.spot_device, facts.spot_asked());
+  return uses + cards;
+}
+
+namespace {
+
+// Of the spot resource no more than its pool and `idle` cards give.
+void LimitToPool(const model::Node& node, const model::SpotUse& use, model::SpotMode mode,
+                 model::ResourceId resource, model::ResourceId device, Resources& idle) {
+  if (mode == model::SpotMode::kNone || !resource.valid()) return;
+  const int64_t room = model::SpotRoom(node.pools, use, mode, idle[device]);
+  idle.Set(resource, std::min(idle[resource], room));
+}
+
+struct SpotNames {
+  model::ResourceId resource, device;
+};
+SpotNames NamesOf(const Cluster& cluster, NodeId id) {
+  const model::Node& node = cluster.nodes()[id];
+  for (const auto* tasks : {&node.tasks, &node.direct})
+    for (const TaskId task : *tasks)
+      if (const model::PodFacts& facts = *cluster.tasks()[task].facts; facts.spot_device.valid())
+        return {facts.spot_resource, facts.spot_device};
+  return {};
+}
+
+Verdict FitsDirect(const Cluster& cluster, TaskId task, NodeId id) {
+  const model::Node& node = cluster.nodes()[id];
+  const model::PodFacts& facts = *cluster.tasks()[task].facts;
+  const model::ResourceNames& names = cluster.names().resources;
+  Resources idle = node.Free();
+  LimitToPool(node, node.spot, facts.spot, facts.spot_resource, facts.spot_device, idle);
+  const Resources uses = UsesOf(facts);
+  const model::ResourceId missing = model::FirstMissing(uses, idle, names);
+  if (!missing.valid()) return Verdict::Fit();
+  if (missing == model::ResourceNames::kPods)
+    return Verdict::NotNow(Reason::kPodSlotsFull, uses[missing], idle[missing], missing);
+  if (model::FirstMissing(uses, SpotIdleWhenEmpty(cluster, id, facts), names).valid())
+    return Verdict::Never(missing == facts.spot_resource && node.pools.declared
+                              ? Reason::kSpotPoolFull
+                              : Reason::kInsufficientIdle,
+                          uses[missing], node.allocatable[missing], missing);
+  if (missing == facts.spot_resource)
+    return Verdict::NotNow(Reason::kSpotPoolFull, uses[missing], idle[missing], missing);
+  const bool leaving = uses[missing] <= idle[missing] + node.releasing[missing];
+  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
+                         uses[missing], idle[missing], missing);
+}
+
+// Beside spot pods, which are charged to nobody: what the task uses itself.
+Verdict FitsBesideSpot(const Cluster& cluster, TaskId task, const model::Node& node, bool evicts) {
+  if (!node.has_spot()) return Verdict::Fit();
+  const Resources& asked = cluster.tasks()[task].facts->request;
+  const Resources idle = node.Free() + (evicts ? node.evictable : Resources{});
+  const model::ResourceId missing = model::FirstMissing(asked, idle, cluster.names().resources);
+  if (!missing.valid()) return Verdict::Fit();
+  const bool leaving = asked[missing] <= idle[missing] + node.releasing[missing];
+  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
+                         asked[missing], idle[missing], missing);
+}
+
+}  // namespace
+
+Resources SpotIdle(const Cluster& cluster, NodeId id, model::SpotMode mode) {
+  const model::Node& node = cluster.nodes()[id];
+  Resources idle = node.Free();
+  const SpotNames names = NamesOf(cluster, id);
+  LimitToPool(node, node.spot, mode, names.resource, names.device, idle);
+  return idle;
+}
+
+Resources SpotIdleWhenEmpty(const Cluster& cluster, NodeId id, const model::PodFacts& facts) {
+  const model::Node& node = cluster.nodes()[id];
+  Resources idle = node.allocatable;
+  LimitToPool(node, {}, facts.spot, facts.spot_resource, facts.spot_device, idle);
+  return idle;
+}
+
+Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node_id, bool evicts) {
+  if (!quota.valid()) return FitsDirect(cluster, task, node_id);
   const model::Node& node = cluster.nodes()[node_id];
   const Resources growth = ChargeGrowth(cluster, task, quota), room = node.Room();
   const model::ResourceNames& names = cluster.names().resources;
@@ -94,7 +177,7 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
       if (value > 0) charged.Set(name, node.committed[name] + growth[name]);
     missing = model::FirstMissing(charged, node.allocatable, names);
   }
-  if (!missing.valid()) return Verdict::Fit();
+  if (!missing.valid()) return FitsBesideSpot(cluster, task, node, evicts);
   if (model::FirstMissing(growth, node.allocatable, names).valid())
     return Verdict::Never(Reason::kInsufficientIdle, growth[missing], node.allocatable[missing],
                           missing);

@@ -16,9 +16,19 @@ std::vector<model::TaskId> RoundTasks(const framework::Session& session, const m
 model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,
                               model::QuotaId quota);
 // Does it fit what may really be placed there, and if not, why: pod slots, something leaving, or no
-// room?
+// room? An invalid quota: the task goes there itself. `evicts`: room that spot pods would have to
+// give back counts.
 model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota,
-                        model::NodeId node);
+                        model::NodeId node, bool evicts = false);
+
+// What a task uses of what is idle on its node: with a spot pod's cards, where they are its own.
+model::Resources UsesOf(const model::PodFacts& facts);
+// What is idle for spot pods of `mode` (kNone: for others): of the spot resource as much as its
+// pool and free cards give.
+model::Resources SpotIdle(const model::Cluster& cluster, model::NodeId node, model::SpotMode mode);
+// The same if nobody ran there.
+model::Resources SpotIdleWhenEmpty(const model::Cluster& cluster, model::NodeId node,
+                                   const model::PodFacts& facts);
 
 // Does it ask a device, or anything else that is counted in pieces?
 bool AsksAccelerator(const model::Cluster& cluster, model::TaskId task);

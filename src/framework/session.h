@@ -88,6 +88,15 @@ class Session : public JobStages {
   // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all
   // nodes.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
+  // Which spot pods would have to leave a node before a task that misses so much there can start;
+  // by the sylas plugin: absent when none may.
+  using Victims = std::vector<model::TaskId>;
+  std::function<std::optional<Victims>(model::TaskId, model::NodeId, const model::Resources&)>
+      predict_evicted;
+  std::optional<Victims> PredictEvicted(model::TaskId task, model::NodeId node,
+                                        const model::Resources& missing) const {
+    return predict_evicted ? predict_evicted(task, node, missing) : std::nullopt;
+  }
   void CompileExpressions();  // after the last registration
   // --- questions, answered by the expressions ---
   // Waiting jobs that are `wanted`, best first, as long as nothing is planned; see JobsInOrder.

@@ -37,8 +37,7 @@ class Cluster {
   const Uses& uses() const { return uses_; }
   const Cells& cells() const { return cells_; }
   const Budgets& budgets() const { return *budgets_; }
-  // Quotas with something to give, by class.
-  const Shelves& shelves() const { return shelves_; }
+  const Shelves& shelves() const { return shelves_; }  // quotas with something to give, by class
   // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
@@ -65,7 +64,6 @@ class Cluster {
   void SetNodeLost(NodeId node, bool lost);
   void SetUnconfirmed(JobId job, bool unconfirmed);
   void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
-  // An absent value: the class is gone.
   void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
   // --- facts of ours (session and cache) ---
   void SetClaim(TaskId task, const Claim& claim);
@@ -89,11 +87,9 @@ class Cluster {
   Touched TakeTouched();
   void ReleaseFreed();
 
-  // May jobs of `queue` use `quota`?
-  bool MayUse(QueueId queue, const Quota& quota) const;
+  bool MayUse(QueueId queue, const Quota& quota) const;  // may jobs of `queue` use `quota`?
   std::string Dump() const;  // everything derived as sorted text: equal clusters, equal dumps
-  // Recounts every row from the facts and compares; "" or the first difference.
-  std::string Audit() const;
+  std::string Audit() const;  // recounts all rows from the facts; "" or the first difference
 
  private:
   Task& Mutable(TaskId id);
@@ -102,7 +98,7 @@ class Cluster {
   Job& Mutable(JobId id);
   Queue& Mutable(QueueId id);
   JobQueue& Mutable(JobQueueId id);
-  // Something that the row's derived members depend on changed.
+  // What the row's derived members depend on changed.
   void Dirty(QuotaId id);
   void Dirty(NodeId id);
   void Dirty(JobId id);
