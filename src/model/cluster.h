@@ -17,6 +17,7 @@
 #include "model/cells.h"
 #include "model/entities.h"
 #include "model/moves.h"
+#include "model/node.h"
 #include "model/queues.h"
 #include "model/shelves.h"
 #include "model/table.h"
@@ -99,17 +100,13 @@ class Cluster {
   Queue& Mutable(QueueId id);
   JobQueue& Mutable(JobQueueId id);
   // What the row's derived members depend on changed.
-  void Dirty(QuotaId id);
-  void Dirty(NodeId id);
-  void Dirty(JobId id);
+  void Dirty(QuotaId id), Dirty(NodeId id), Dirty(JobId id);
   NodeId RefNode(std::string_view name);
   void UnrefNode(NodeId id);
   QueueId RefQueue(std::string_view name);
   void UnrefQueue(QueueId id);
-  void FreeIfUnused(NodeId id);
-  void FreeIfUnused(QuotaId id);
-  void FreeIfUnused(JobId id);
-  void FreeIfUnused(QueueId id);
+  void FreeIfUnused(NodeId id), FreeIfUnused(QuotaId id);
+  void FreeIfUnused(JobId id), FreeIfUnused(QueueId id);
   void Detach(TaskId id);  // from its job, node and quota
   void Attach(TaskId id);
   void AssignQueue(JobId id, std::string_view queue_name);
@@ -121,15 +118,12 @@ class Cluster {
   void AddUse(TaskId id);
   void RecountUses();
   void TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class);
-  void LeaveCells(NodeId id, const Node& row);
-  void EnterCells(NodeId id);
+  void LeaveCells(NodeId id, const Node& row), EnterCells(NodeId id);
   void MoveInCells(NodeId id, const Node& before);
   void NoteCells(NodeId id, bool grew);
   void NoteShelf(QuotaId id);
-  void Recount(QuotaId id);
-  void Recount(NodeId id);
+  void Recount(QuotaId id), Recount(NodeId id), Recount(JobId id);
   void RecountUse(NodeId id);
-  void Recount(JobId id);
   void RecountState(TaskId id);
   void NoteWaiting(JobId id);
   void NoteSets(TaskId id);

@@ -16,7 +16,6 @@
 #include "api/crds.h"
 #include "base/clock.h"
 #include "model/resources.h"
-#include "model/spot.h"
 #include "model/types.h"
 #include "model/verdict.h"
 
@@ -106,49 +105,6 @@ struct Quota {
     for (const ResourceId id : listed) limited.Set(id, amounts[id]);
     return limited;
   }
-};
-
-struct Node {
-  std::string name;
-  bool live = false;
-  std::shared_ptr<const api::Node> object;
-  Resources allocatable;
-  bool ready = false, unschedulable = false;
-  bool lost = false;    // not Ready, or gone, for longer than nodeLostAfter
-  std::string problem;  // a malformed note
-  int64_t index = 0;    // physical order; kNoIndex last
-  SpecId spec;
-  ZoneId zone_roce, zone_ib;       // invalid: in no zone. zone_ib falls back to the RoCE one
-  uint64_t static_generation = 0;  // moves when anything that a NodeStatic predicate reads changes
-  int refs = 0;                    // quota statuses and topologies that name it
-  SpotPools pools;
-  std::vector<TaskId> tasks;            // pods on it, finished ones not, by id
-  std::vector<TaskId> direct;           // claims on it that have no quota, by id
-  std::vector<QuotaId> quotas;          // bound here, by id
-  std::vector<QuotaId> planned_quotas;  // session: planned here, by id
-
-  // derived: the two ledgers. Where amounts are what pods occupy, a spot pod occupies its cards too
-  Resources used;            // by pods on it, all schedulers' (Idle = Allocatable − Used)
-  Resources releasing;       // of those that are terminating
-  Resources pledged;         // by tasks that are to come here: claims, and the session's plans
-  Resources evictable;       // of `used`: by spot pods that may be asked to leave now
-  SpotUse spot;              // what spot pods ask, those that are to come too
-  Resources quota_requests;  // Σ requests of quotas bound here (QuotaIdle = Allocatable − that)
-  Resources committed;       // Σ charges (planned ones too) + foreign pods + orphans
-
-  static constexpr int64_t kNoIndex = INT64_MAX;
-
-  bool exists() const { return object != nullptr; }
-  Resources Idle() const { return allocatable - used; }
-  Resources QuotaIdle() const { return allocatable - quota_requests; }
-  Resources FutureIdle() const { return allocatable - used + releasing; }
-  // What nobody uses or will.
-  Resources Free() const { return allocatable - used - pledged; }
-  // Spot pods use what is charged to nobody: what charges leave isn't all that counts.
-  bool has_spot() const { return spot != SpotUse{}; }
-  // What may really be placed here.
-  Resources Room() const { return allocatable - committed; }
-  ZoneId zone(Network network) const { return network == Network::kIb ? zone_ib : zone_roce; }
 };
 
 }  // namespace sky::model
