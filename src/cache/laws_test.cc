@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <functional>
 #include <map>
 
 #include "api/pod_requests.h"
@@ -118,6 +119,33 @@ RC_GTEST_PROP(CacheLaw, ASnapshotByGenerationEqualsACacheMadeFromNothing, (uint6
     cluster.cache().UpdateSnapshot(snapshot);
     const auto rebuilt = cluster.Rebuilt(seed + static_cast<uint64_t>(i));
     const std::string have = snapshot.Dump(), want = rebuilt->Copy().Dump();
+    if (have != want) RC_FAIL(history + "have\n" + have + "\nfrom nothing\n" + want);
+  }
+}
+
+// Objects go in any order, under whoever still names them.
+RC_GTEST_PROP(CacheLaw, NothingOfADeletedObjectOutlivesIt, (uint64_t seed)) {
+  Cluster cluster;
+  RandomEvents events(cluster, seed);
+  events.Begin();
+  for (int i = 0; i < 10; ++i) events.Next();
+  std::vector<std::pair<std::string, std::function<void()>>> ends;
+  const auto all = [&]<class T>(const char* kind, const T&) {
+    for (const std::string& key : cluster.Keys<T>())
+      ends.emplace_back(fmt::format("{} {}", kind, key), [&, key] { cluster.Remove<T>(key); });
+  };
+  all("pod", api::Pod{}), all("node", api::Node{}), all("group", api::PodGroup{});
+  all("queue", api::Queue{}), all("quota", api::Quota{}), all("topology", api::NodeTopology{});
+  all("class", api::PriorityClass{});
+  Rng rng(seed);
+  std::string history;
+  for (size_t left = ends.size(); left > 0; --left) {
+    std::swap(ends[left - 1], ends[rng.Below(left)]);
+    history += ends[left - 1].first + " goes\n";
+    ends[left - 1].second();
+    if (left > 12 && left % 4 != 0) continue;
+    cluster.cache().UpdateSnapshot(cluster.snapshot());
+    const std::string have = cluster.snapshot().Dump(), want = cluster.Rebuilt(seed)->Copy().Dump();
     if (have != want) RC_FAIL(history + "have\n" + have + "\nfrom nothing\n" + want);
   }
 }

@@ -19,6 +19,12 @@ std::string Text(const Resources& amounts, const Names& names) {
   return fmt::format("{{{}}}", fmt::join(parts, ","));
 }
 
+std::string Text(const JobNotes& notes) {
+  return fmt::format("{}/{}/{}/{}/{}/{}", static_cast<int>(notes.topology), notes.pack,
+                     notes.max_zones.value_or(-1), fmt::join(notes.task_order, "<"),
+                     notes.affinity_key, notes.problem);
+}
+
 template <class Id, class Table>
 std::string NamesOf(const std::vector<Id>& ids, const Table& table) {
   std::vector<std::string> names;
@@ -87,10 +93,11 @@ std::string Cluster::Dump() const {
     for (const TaskId task : job.ranked) ranked.push_back(tasks_[task].name);
     line(fmt::format(
         "job {} seen={} queue={} priority={} needed={} ready={} bound={} "
-        "whole={} complete={} placeable={} started={} line={} holding={} used={} ranked=[{}]",
+        "whole={} complete={} placeable={} started={} line={} holding={} used={} notes={} "
+        "ranked=[{}]",
         job.name, job.exists(), NameOf(job.queue, queues_), job.priority, job.needed, job.ready,
         job.bound, job.whole, job.complete, job.placeable, job.started,
-        NameOf(job.line, job_queues_), job.holding, Text(job.used, *names_),
+        NameOf(job.line, job_queues_), job.holding, Text(job.used, *names_), Text(job.notes),
         fmt::join(ranked, ",")));
   }
   for (const QueueId id : LiveByName<QueueId>(queues_))

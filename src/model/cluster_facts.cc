@@ -186,7 +186,8 @@ void Cluster::SetPodGroup(std::shared_ptr<const api::PodGroup> object) {
   job.invalid = api::Describe(api::Validate(*object));
   job.notes = ReadJobNotes(object->metadata);
   job.object = std::move(object);
-  AssignQueue(id, job.object->spec.queue);
+  const std::string& queue = job.object->spec.queue;
+  AssignQueue(id, queue.empty() ? "default" : queue);
   AssignLine(id);
   Dirty(id);
 }
@@ -196,7 +197,10 @@ void Cluster::RemovePodGroup(std::string_view key) {
   if (!id.valid()) return;
   Job& job = Mutable(id);
   job.object = nullptr;
+  // Nothing that it said outlives it: a process that starts now would never have heard it.
   job.invalid.clear();
+  job.notes = {};
+  AssignQueue(id, "");
   AssignLine(id);
   Dirty(id);
   FreeIfUnused(id);

@@ -40,7 +40,7 @@ struct Job {
   bool single = false;
   std::shared_ptr<const api::PodGroup> object;  // null: not seen, or a job of one
   std::string invalid;     // what Validate says of the object; "" when it is well formed
-  std::string queue_name;  // the last known one; "" while no PodGroup was ever seen
+  std::string queue_name;  // "" while its PodGroup isn't there
   QueueId queue;
   JobNotes notes;
   bool unconfirmed = false;     // a member came after the group's last word: to be read again (F6)

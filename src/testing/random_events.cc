@@ -33,7 +33,7 @@ std::string RandomEvents::Next() {
     case 7:
       return QueueEvent();
     default:
-      return GroupEvent();
+      return Chance(3) ? ComesOrGoes() : GroupEvent();
   }
 }
 
@@ -181,15 +181,42 @@ std::string RandomEvents::QueueEvent() {
   return fmt::format("queue {}: change {}", queue, what);
 }
 
-std::string RandomEvents::GroupEvent() {
-  if (Chance(6)) {
-    api::PriorityClass priority;
-    priority.metadata.name = Any({"high", "low"});
-    priority.value = static_cast<int32_t>(rng_.Below(100));
-    cluster_.Put(std::move(priority));
-    return "a PriorityClass";
+// What jobs refer to, and the groups themselves: made, changed or gone under whoever uses them.
+std::string RandomEvents::ComesOrGoes() {
+  const auto gone = [&]<class T>(const std::string& key, const T&) {
+    if (!std::ranges::count(cluster_.Keys<T>(), key)) return false;
+    cluster_.Remove<T>(key);
+    return true;
+  };
+  switch (rng_.Below(3)) {
+    case 0: {
+      const std::string name = Any({"high", "low"});
+      if (Chance(2) && gone(name, api::PriorityClass{})) return "PriorityClass " + name + " goes";
+      api::PriorityClass priority;
+      priority.metadata.name = name;
+      priority.value = static_cast<int32_t>(rng_.Below(100));
+      cluster_.Put(std::move(priority));
+      return "PriorityClass " + name;
+    }
+    case 1: {
+      const std::string name = Any({"default", "other"});
+      if (gone(name, api::Queue{})) return "queue " + name + " goes";
+      cluster_.Queue(name);
+      return "queue " + name + " is made anew";
+    }
+    default: {
+      const std::string name = Any({"a", "b", "c"});
+      if (gone("default/" + name, api::PodGroup{})) return "group " + name + " goes";
+      cluster_.Put(MakeGroup(name, 2, *ReadWords(Any({"", "pack", "strict", "queue=other"}))));
+      return "group " + name + " is made anew";
+    }
   }
-  const std::string key = Any({"default/a", "default/b", "default/c"});
+}
+
+std::string RandomEvents::GroupEvent() {
+  const std::vector<std::string> groups = cluster_.Keys<api::PodGroup>();
+  if (groups.empty()) return ComesOrGoes();
+  const std::string key = Any(groups);
   cluster_.Edit<api::PodGroup>(key, [&](api::PodGroup& group) {
     const uint64_t what = rng_.Below(4);
     if (what == 0) group.spec.min_member = static_cast<int32_t>(rng_.Below(4)) + 1;

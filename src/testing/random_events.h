@@ -31,6 +31,7 @@ class RandomEvents {
   std::string QuotaEvent();
   std::string QueueEvent();
   std::string GroupEvent();
+  std::string ComesOrGoes();
 
   Cluster& cluster_;
   Rng rng_;
