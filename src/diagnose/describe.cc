@@ -76,7 +76,6 @@ std::string Numbers(const model::Verdict& verdict, const model::Names& names) {
 }
 
 std::string Describe(const framework::Refusals& why, const model::Names& names) {
-  std::string text(model::ReasonName(why.main));
   std::string first = why.detail;
   if (const auto example = why.examples.find(why.main);
       first.empty() && example != why.examples.end())
@@ -86,8 +85,8 @@ std::string Describe(const framework::Refusals& why, const model::Names& names) 
     first = plainly;
     others.push_back(fmt::format("on {}", why.counts.at(why.main)));
   }
-  if (!why.who.empty()) text += ": " + why.who;
-  if (!first.empty()) text += ": " + first;
+  std::string text = why.who;
+  if (!first.empty()) text += (text.empty() ? "" : ": ") + first;
   for (const auto& [reason, count] : why.counts) {
     if (reason == why.main) continue;
     const model::Verdict& example = why.examples.at(reason);
@@ -95,9 +94,14 @@ std::string Describe(const framework::Refusals& why, const model::Names& names) 
         example.resource.valid() ? fmt::format(" {}", names.resources.Name(example.resource)) : "";
     others.push_back(fmt::format("{}{} on {}", model::ReasonName(reason), what, count));
   }
-  if (!others.empty()) text += fmt::format(" ({})", fmt::join(others, ", "));
-  constexpr size_t kMax = 1000;
+  if (!others.empty())
+    text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(others, ", "));
+  constexpr size_t kMax = 960;  // with its reason in front, an event takes it
   return std::string(CutText(text, kMax));
+}
+
+std::string WithReason(std::string_view reason, std::string_view words) {
+  return words.empty() ? std::string(reason) : fmt::format("{}: {}", reason, words);
 }
 
 }  // namespace sky::diagnose

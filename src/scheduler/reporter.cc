@@ -62,7 +62,7 @@ void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleR
     if (!cluster.jobs().Live(id)) continue;
     const model::Job& job = cluster.jobs()[id];
     std::string reason(model::ReasonName(why.main)), message = diagnose::Describe(why, names_);
-    if (!job.notes.problem.empty()) message += "; " + job.notes.problem;
+    if (!job.notes.problem.empty()) message += (message.empty() ? "" : "; ") + job.notes.problem;
     if (job.object) {
       say(job.name,
           {true, job.object->metadata.namespace_, job.object->metadata.name,
@@ -78,7 +78,7 @@ void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleR
   for (const model::TaskId task : cluster.ungrouped())
     say("pod " + cluster.tasks()[task].facts->meta().Key(), pod_owner(task),
         std::string(model::ReasonName(model::Reason::kNoPodGroup)),
-        "NoPodGroup: its owner's kind is grouped by a controller, and it has no PodGroup yet");
+        "its owner's kind is grouped by a controller, and it has no PodGroup yet");
 }
 
 // Whatever follows from how members stand, whoever changed it: our bindings, another hand, an
@@ -111,8 +111,7 @@ void Reporter::Judge(const cache::Standing& standing) {
   // It waited for a place; now nobody of it waits, and what it lacks is members.
   const model::Verdict lacks =
       model::Verdict::NotNow(model::Reason::kNotEnoughPods, standing.needed, standing.could);
-  Say(standing.key, std::move(owner), "NotEnoughPods",
-      fmt::format("NotEnoughPods: {}", diagnose::Numbers(lacks, names_)));
+  Say(standing.key, std::move(owner), "NotEnoughPods", diagnose::Numbers(lacks, names_));
 }
 
 // F12e: nothing unbound is held, and nobody is killed; people and the controller-manager are told.
@@ -203,8 +202,8 @@ void Reporter::Refused(const cache::Round& round, const cache::RoundEntry* entry
 }
 
 void Reporter::Delayed(const cache::Round& round, std::string_view what, const std::string& why) {
-  const std::string message = fmt::format(
-      "Backoff: the API server doesn't take its {} now: {}; it is asked again", what, why);
+  const std::string message =
+      fmt::format("the API server doesn't take its {} now: {}; it is asked again", what, why);
   if (const auto standing = cache_.StandingOf(round.job))
     return Say(round.job,
                {true, standing->namespace_, standing->name, standing->uid, standing->conditions},
@@ -227,7 +226,8 @@ void Reporter::Complain(const cache::Complaint& complaint) {
 
 std::string Reporter::WhyWaits(const std::string& job) const {
   const auto at = reports_.find(job);
-  return at == reports_.end() ? std::string() : at->second.message;
+  if (at == reports_.end() || at->second.reason.empty()) return {};
+  return diagnose::WithReason(at->second.reason, at->second.message);
 }
 
 std::map<std::string, int> Reporter::WaitingByReason() const {

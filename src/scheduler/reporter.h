@@ -53,7 +53,7 @@ class Reporter {
   };
   struct Report {
     Owner owner;
-    std::string reason, message;  // reason "": it has started
+    std::string reason, message;  // reason "": it has started; the message doesn't repeat it
     bool silent = false;          // nothing is known but what its object says
     MonoTime since{};
     bool written = false, due = false, sending = false;

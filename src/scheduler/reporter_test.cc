@@ -52,8 +52,12 @@ TEST_F(ReporterTest, AReasonIsWrittenAfterItStoodAndThenItIsCalm) {
   loop.Advance(900ms);
   EXPECT_TRUE(api.conditions.empty());
   loop.Advance(200ms);
+  EXPECT_EQ(api.all_conditions.at(0).message, "2 of 3 members can run") << "said once";
+  EXPECT_EQ(reporter.WhyWaits("default/train"), "NotEnoughPods: 2 of 3 members can run");
   EXPECT_EQ(Take(), "default/train Unschedulable NotEnoughPods");
-  EXPECT_EQ(api.events.size(), 1u);
+  ASSERT_EQ(api.events.size(), 1u);
+  EXPECT_EQ(api.events[0].reason + "|" + api.events[0].note,
+            "NotEnoughPods|2 of 3 members can run");
   Pass(30s);
   EXPECT_TRUE(api.conditions.empty());
   EXPECT_EQ(api.events.size(), 1u);
@@ -229,7 +233,7 @@ TEST_F(ReporterTest, ARoundThatFailsAgainAndAgainSaysOneThingOnce) {
   EXPECT_EQ(api.events[0].regarding.name, "train-0");
   EXPECT_EQ(api.events[0].note, "train-0: denied by a webhook");
   EXPECT_EQ(api.events[1].regarding.name, "train");
-  EXPECT_EQ(api.events[1].note, "BindRefused: train-0: denied by a webhook");
+  EXPECT_EQ(api.events[1].note, "train-0: denied by a webhook");
 }
 
 TEST_F(ReporterTest, AServerThatTakesNoBindingsIsNamedUntilItDoes) {
@@ -281,7 +285,7 @@ TEST_F(ReporterTest, WhatAnEarlierLifeSaidOfAPartialGangStandsAndGoes) {
   c.Job("train", 1, "gpu=1 hca=1 node=n0 quota=q0", {2, ""});
   c.Edit<api::PodGroup>("default/train", [](api::PodGroup& group) {
     for (const auto& [type, reason, message] :
-         {std::tuple{"Unschedulable", "NotEnoughPods", "NotEnoughPods: 1 of 2 members can run"},
+         {std::tuple{"Unschedulable", "NotEnoughPods", "1 of 2 members can run"},
           std::tuple{"PartialStart", "MembersMissing", "1 of 2 members are bound"}}) {
       api::Condition& one = group.status.conditions.emplace_back();
       one.type = type;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diagnose/describe.h"
 #include "scheduler/reporter.h"
 
 namespace sky::scheduler {
@@ -49,7 +50,8 @@ std::vector<api::Condition> Reporter::Conditions(const std::string& key,
       one.last_transition_time = before->last_transition_time;
   };
   if (!report.owner.group) {
-    add("PodScheduled", "False", "Unschedulable", report.message);
+    add("PodScheduled", "False", "Unschedulable",
+        diagnose::WithReason(report.reason, report.message));
     return all;
   }
   if (report.silent)
@@ -100,7 +102,8 @@ void Reporter::Write(const std::string& key) {
   if (!report.silent && !report.reason.empty() &&
       std::exchange(report.noted, report.message) != report.message)
     Note(owner.group ? "PodGroup" : "Pod", owner, true,
-         owner.group ? report.reason : "FailedScheduling", "Scheduling", report.message);
+         owner.group ? report.reason : "FailedScheduling", "Scheduling",
+         owner.group ? report.message : diagnose::WithReason(report.reason, report.message));
   if (owner.group && !report.silent && report.reason.empty() &&
       std::exchange(report.noted, "Scheduled") != "Scheduled")
     Note("PodGroup", owner, false, "Scheduled", "Binding", "its members have their places");
