@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "cli/stop_signals.h"
 #include "kube/client.h"
 #include "kube/http.h"
@@ -41,7 +42,7 @@ int RunLabKubelets(const std::string& kubeconfig) {
   const Status done = Serve(kubeconfig);
   if (done) return 0;
   fmt::print(stderr, "skyctl lab kubelets: {}\n", done.error().message());
-  return 1;
+  return ExitCode(done.error());
 }
 
 }  // namespace sky::cli

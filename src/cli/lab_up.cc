@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/files.h"
 #include "cli/stop_signals.h"
 #include "lab/api_server.h"
@@ -141,7 +142,7 @@ int RunLabUp(const LabUpOptions& options) {
   const Status done = Serve(options);
   if (done) return 0;
   fmt::print(stderr, "skyctl lab up: {}\n", done.error().message());
-  return 1;
+  return ExitCode(done.error());
 }
 
 }  // namespace sky::cli

@@ -18,7 +18,7 @@ kube::ReflectorOptions MadeIn(std::string ns) {
 Live::Live(kube::Client& client, const std::string& ns, const Layout& layout)
     : loop_(client.loop()),
       with_quotas_(layout.per_quota > 0),
-      state_{Meter(layout), false, false, false, std::nullopt},
+      state_{Meter(layout), false, false, false, {}, std::nullopt},
       pods_(client, MadeIn(ns),
             {.on_delta = [this](const api::Delta<api::Pod>& delta) { OnPod(delta); },
              .on_synced = [this] { Change([](State&, MonoTime) {}); },
@@ -57,6 +57,7 @@ void Live::OnPod(const api::Delta<api::Pod>& delta) {
     if (delta.object->metadata.name == kProbe) {
       state.probe_there = !gone;
       state.probe_bound = !gone && !delta.object->spec.node_name.empty();
+      state.probe_says = WhyUnscheduled(*delta.object);
     } else if (gone) {
       state.meter.Gone(*delta.object);
     } else {

@@ -22,6 +22,7 @@ class Live {
     Meter meter;
     bool synced = false;
     bool probe_there = false, probe_bound = false;
+    std::string probe_says;          // why it isn't
     std::optional<std::string> bad;  // an object that can't be read
   };
   using Until = std::function<bool(const State&)>;

@@ -11,13 +11,17 @@ namespace {
 
 double Seconds(Duration span) { return std::chrono::duration<double>(span).count(); }
 
-// Events a second between the first and the last of these instants.
+// Events a second between the first and the last of these instants. Over a shorter span it would
+// tell of threads that woke late rather than of a server.
+constexpr Duration kLeastSpan = std::chrono::milliseconds(20);
 std::optional<double> Rate(const std::vector<MonoTime>& times) {
   if (times.size() < 2) return std::nullopt;
   const auto [first, last] = std::ranges::minmax(times);
-  if (first == last) return std::nullopt;
+  if (last - first < kLeastSpan) return std::nullopt;
   return static_cast<double>(times.size() - 1) / Seconds(last - first);
 }
+
+}  // namespace
 
 std::string_view WhyUnscheduled(const api::Pod& pod) {
   for (const api::Condition& condition : pod.status.conditions)
@@ -25,8 +29,6 @@ std::string_view WhyUnscheduled(const api::Pod& pod) {
       return condition.message.empty() ? condition.reason : condition.message;
   return "";
 }
-
-}  // namespace
 
 Meter::Meter(Layout layout) : layout_(std::move(layout)), pods_(layout_.pods.size()) {
   for (size_t i = 0; i < layout_.pods.size(); ++i) index_.emplace(layout_.pods[i], i);
@@ -163,10 +165,10 @@ std::map<std::string, size_t> Meter::Unbound(
     const auto group = groups.find(fmt::format("load-{}", layout_.GangOf(i)));
     if (pod.uid.empty())
       ++said["not created"];
-    else if (!pod.message.empty())
-      ++said[pod.message];
     else if (group != groups.end())
       ++said[group->second];
+    else if (!pod.message.empty())
+      ++said[pod.message];
     else
       ++said["no scheduler has said anything"];
   }

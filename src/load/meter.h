@@ -29,6 +29,9 @@ struct Reading {
   std::vector<std::string> problems;                // pods where they may not be
 };
 
+// What its condition PodScheduled says against it; "" when nothing does.
+std::string_view WhyUnscheduled(const api::Pod& pod);
+
 class Meter {
  public:
   explicit Meter(Layout layout);

@@ -89,6 +89,15 @@ TEST_F(PlainMeter, TellsRatesAndSpansOfItsEvents) {
   EXPECT_EQ(reading.problems, Problems());
 }
 
+TEST_F(PlainMeter, AFewMillisecondsGiveNoRate) {
+  for (size_t i = 0; i < 4; ++i) {
+    meter.Creating(i, At(100 + static_cast<int>(i)));
+    Bind(meter.layout().pods[i], "n0", 119 + static_cast<int>(i));
+  }
+  EXPECT_EQ(meter.Read(At(100)).creations_per_second, std::nullopt);
+  EXPECT_EQ(meter.Read(At(100)).bindings_per_second, std::nullopt);
+}
+
 TEST_F(PlainMeter, TheFirstSightOfABindingCounts) {
   CreateAll();
   Bind("load-0-0", "n0", 200);
@@ -160,9 +169,14 @@ TEST_F(PlainMeter, CountsWhatUnboundPodsSay) {
   EXPECT_EQ(meter.Unbound({}),
             (std::map<std::string, size_t>{
                 {"too few GPUs", 2}, {"no scheduler has said anything", 1}, {"not created", 1}}));
-  EXPECT_EQ(meter.Unbound({{"load-1", "NoQuota: none"}, {"load-0", "unheard"}}),
+  // A gang knows more than its pods.
+  EXPECT_EQ(meter.Unbound({{"load-1", "NoQuota: none"}}),
             (std::map<std::string, size_t>{
                 {"too few GPUs", 2}, {"NoQuota: none", 1}, {"not created", 1}}));
+  EXPECT_EQ(meter.Unbound({{"load-0", "ZoneFull: room for 1 of 2"}}),
+            (std::map<std::string, size_t>{{"ZoneFull: room for 1 of 2", 2},
+                                           {"no scheduler has said anything", 1},
+                                           {"not created", 1}}));
   // What it said before it was bound is past.
   Bind("load-0-0", "n0", 200);
   EXPECT_EQ(meter.Unbound({}).at("too few GPUs"), 1u);

@@ -31,6 +31,16 @@ Status CheckOptions(const Options& options) {
                 "-- sky-scheduler --kubeconfig FILE (for one that runs already there is burst)");
   if (options.mode == Mode::kDirect && !options.command.empty())
     return Fail(Code::kInvalid, "direct binds the pods itself: leave out the command behind --");
+  if (options.mode == Mode::kClean) return {};
+  if (shape.scheduler == "sky-scheduler" && !shape.groups)
+    return Fail(Code::kInvalid,
+                "sky-scheduler places pods through quotas and gangs through their PodGroups, and "
+                "--groups none makes neither: leave --groups out (for another scheduler's pods "
+                "there is --scheduler NAME)");
+  if (shape.gang > shape.pods)
+    return Fail(Code::kInvalid,
+                "--pods {} makes no gang of --gang {}: at least --pods {}, or at most --gang {}",
+                shape.pods, shape.gang, shape.gang, shape.pods);
   if (!api::IsDnsLabel(shape.ns))
     return Fail(Code::kInvalid, "--namespace \"{}\" can't be the name of a namespace", shape.ns);
   if (!api::IsDnsSubdomain(shape.scheduler))
@@ -42,7 +52,7 @@ Status CheckOptions(const Options& options) {
                 "of --per-quota",
                 shape.per_quota, shape.gpus_per_node);
   const int64_t room = int64_t{shape.nodes} * shape.gpus_per_node;
-  if (options.make_nodes && options.mode != Mode::kClean && shape.pods > room)
+  if (options.make_nodes && shape.pods > room)
     return Fail(Code::kInvalid,
                 "{} pods of one GPU each don't fit on {} nodes of {}: at most --pods {}",
                 shape.pods, shape.nodes, shape.gpus_per_node, room);

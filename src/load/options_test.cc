@@ -37,6 +37,32 @@ TEST(LoadOptions, PodsMustFitOnTheNodesThatAreMade) {
   EXPECT_EQ(Said(CheckOptions(options)), "fine");
 }
 
+TEST(LoadOptions, OurSchedulerIsNotAskedToWorkWithoutGroups) {
+  for (const Mode mode : {Mode::kDrain, Mode::kBurst, Mode::kRate}) {
+    Options options;
+    options.mode = mode;
+    options.command = {"sky-scheduler"};
+    options.shape.groups = false;
+    EXPECT_NE(Said(CheckOptions(options)).find("leave --groups out"), std::string::npos);
+    options.shape.scheduler = "default-scheduler";
+    EXPECT_EQ(Said(CheckOptions(options)), "fine");
+  }
+}
+
+TEST(LoadOptions, AGangNeedsItsPods) {
+  Options options = Direct();
+  options.shape.pods = 20;
+  EXPECT_EQ(Said(CheckOptions(options)),
+            "--pods 20 makes no gang of --gang 32: at least --pods 32, or at most --gang 20");
+  options.shape.gang = 20;
+  EXPECT_EQ(Said(CheckOptions(options)), "fine");
+  options.shape.gang = 16;  // the last one is smaller
+  EXPECT_EQ(Said(CheckOptions(options)), "fine");
+  options.mode = Mode::kClean;  // makes none
+  options.shape.gang = 32;
+  EXPECT_EQ(Said(CheckOptions(options)), "fine");
+}
+
 TEST(LoadOptions, NamesAndQuotasMustBePossible) {
   Options options = Direct();
   options.shape.ns = "No Namespace";

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/exit_code.h"
 #include "kube/client.h"
 #include "kube/http.h"
 #include "kube/kubeconfig.h"
@@ -42,6 +43,7 @@ class Run {
   Status MeasureDirect();
   Status StartCommand();
   Status AwaitProbe();
+  std::string WhatTheProbeSays();
   Status CreatePods(Duration interval);
   Status AwaitBound();
   std::string BindingsSoFar() const;
@@ -95,12 +97,11 @@ Status Run::CheckCluster() {
 Outcome Run::Go() {
   Status done = CheckOptions(options_);
   if (!done) return {2, {}, done.error().message()};
-  if (done = Connect(); !done) return {1, {}, done.error().message()};
+  if (done = Connect(); !done) return {ExitCode(done.error()), {}, done.error().message()};
   if (options_.clean || options_.mode == Mode::kClean)
     if (done = CleanUp(); !done) return {1, {}, done.error().message()};
   if (options_.mode == Mode::kClean) return {};
-  if (done = CheckCluster(); !done)
-    return {done.error().code() == Code::kInvalid ? 2 : 1, {}, done.error().message()};
+  if (done = CheckCluster(); !done) return {ExitCode(done.error()), {}, done.error().message()};
 
   Outcome outcome;
   done = Prepare();
@@ -193,8 +194,13 @@ Status Run::StartCommand() {
 // One pod of its own shows that the scheduler is there and works; afterwards all is as before.
 Status Run::AwaitProbe() {
   TRY(Finish(*cluster_->Create({plan_.probe}), 1, "created", "probes"));
-  TRY(WaitUntil([](const Live::State& state) { return state.probe_bound; }, options_.timeout,
-                fmt::format("{} to bind a first pod", options_.shape.scheduler)));
+  if (Status bound =
+          WaitUntil([](const Live::State& state) { return state.probe_bound; }, options_.timeout,
+                    fmt::format("{} to bind a first pod", options_.shape.scheduler));
+      !bound) {
+    if (bound.error().code() != Code::kUnavailable) return bound;
+    return Fail(Code::kUnavailable, "{}. {}", bound.error().message(), WhatTheProbeSays());
+  }
   api::ObjectMeta probe;
   probe.name = plan_.probe.name;
   probe.namespace_ = plan_.probe.ns;
@@ -204,6 +210,16 @@ Status Run::AwaitProbe() {
         return !state.probe_there && state.meter.quotas().in_use() == 0;
       },
       options_.timeout, "the first pod's quota to be free again");
+}
+
+// Its group's reason says more than its own.
+std::string Run::WhatTheProbeSays() {
+  if (plan_.layout.per_quota > 0)
+    if (const auto groups = cluster_->GroupReasons(options_.shape.ns))
+      if (const auto group = groups->find(std::string(kProbe)); group != groups->end())
+        return "It says: " + group->second;
+  const std::string own = live_->With([](const Live::State& state) { return state.probe_says; });
+  return own.empty() ? "No scheduler has said anything of it" : "It says: " + own;
 }
 
 Status Run::CreatePods(Duration interval) {

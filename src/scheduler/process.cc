@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/exit_code.h"
 #include "base/files.h"
 #include "kube/election.h"
 #include "kube/events.h"
@@ -245,7 +246,7 @@ int RunProcess(const ProcessOptions& options) {
   auto running = Running::Start(options);
   if (!running) {
     spdlog::error("{}", running.error().message());
-    return running.error().code() == Code::kInvalid ? 2 : 1;
+    return ExitCode(running.error());
   }
   int taken = 0;
   sigwait(&signals, &taken);
