@@ -338,18 +338,20 @@ void Cache::Settle() {
   append(changed_.uses, touched.uses);
 }
 
-void Cache::UpdateSnapshot(Cluster& snapshot) {
+std::optional<std::vector<model::JobId>> Cache::UpdateSnapshot(Cluster& snapshot) {
   const std::lock_guard lock(mutex_);
   Settle();
   spot_pods_.Judge(cluster_, wall_, settings_.min_run_time);
   Settle();
+  std::optional<std::vector<model::JobId>> renewed;
   if (snapshot.snapshot_number() == snapshots_ && snapshots_ != 0)
-    snapshot.CopyFrom(cluster_, changed_);
+    renewed = snapshot.CopyFrom(cluster_, changed_);
   else
     snapshot = cluster_;
   snapshot.SetSnapshotNumber(++snapshots_);
   changed_ = model::Touched{};
   cluster_.ReleaseFreed();
+  return renewed;
 }
 
 bool Cache::SetBackoff(std::string_view job, model::Reason reason, std::string why) {

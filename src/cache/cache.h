@@ -47,8 +47,10 @@ class Cache {
 
   // --- snapshots ---
   // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since,
-  // when it is the one that was brought up to date last, else by a copy of everything.
-  void UpdateSnapshot(model::Cluster& snapshot);
+  // when it is the one that was brought up to date last, else by a copy of everything. Says whose
+  // jobs' rows that renewed; absent: all.
+  std::optional<std::vector<model::JobId>> UpdateSnapshot(model::Cluster& snapshot);
+
   // --- commit ---
   // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the
   // round its number and opens its claims (Writing).

@@ -57,9 +57,10 @@ class ClusterWriter {
   virtual void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                        const std::vector<api::Condition>& conditions,
                                        Done<Written> done) = 0;
-  // The same for one condition of a pod.
-  virtual void ApplyPodCondition(const std::string& ns, const std::string& name,
-                                 const api::Condition& condition, Done<Written> done) = 0;
+  // The same for one condition of a pod; kConflict when `pod` has a uid or a resourceVersion and
+  // the API's is another one.
+  virtual void ApplyPodCondition(const api::ObjectMeta& pod, const api::Condition& condition,
+                                 Done<Written> done) = 0;
   virtual void CreateQueue(const api::Queue& queue, Done<Written> done) = 0;
   // Best effort: dropped when too many wait.
   struct EventNote {

@@ -11,13 +11,6 @@ namespace {
 
 using model::Reason;
 
-std::string Amount(int64_t amount, model::ResourceId id, const model::Names& names) {
-  const std::string_view name = names.resources.Name(id);
-  return model::ResourceNames::InBytes(name)
-             ? api::Quantity::Units(amount, api::Quantity::Format::kBinarySI).ToString()
-             : api::Quantity::Milli(amount).ToString();
-}
-
 std::string Counted(const model::Verdict& verdict) {
   switch (verdict.reason) {
     case Reason::kNotEnoughPods:
@@ -67,11 +60,18 @@ std::string_view Plainly(Reason reason) {
 
 }  // namespace
 
+std::string AmountText(int64_t amount, model::ResourceId id, const model::Names& names) {
+  const std::string_view name = names.resources.Name(id);
+  return model::ResourceNames::InBytes(name)
+             ? api::Quantity::Units(amount, api::Quantity::Format::kBinarySI).ToString()
+             : api::Quantity::Milli(amount).ToString();
+}
+
 std::string Numbers(const model::Verdict& verdict, const model::Names& names) {
   if (verdict.resource.valid())
-    return fmt::format("asks {} {}, {} left", Amount(verdict.wanted, verdict.resource, names),
+    return fmt::format("asks {} {}, {} left", AmountText(verdict.wanted, verdict.resource, names),
                        names.resources.Name(verdict.resource),
-                       Amount(verdict.have, verdict.resource, names));
+                       AmountText(verdict.have, verdict.resource, names));
   return verdict.wanted > 0 ? Counted(verdict) : std::string();
 }
 

@@ -20,6 +20,9 @@ std::string Describe(const framework::Refusals& why, const model::Names& names);
 // Where it has none: "ZoneFull: roce#S1 has room for 3 of 4".
 std::string WithReason(std::string_view reason, std::string_view words);
 
+// "8", or "16Gi" where it is bytes.
+std::string AmountText(int64_t amount, model::ResourceId id, const model::Names& names);
+
 // "asks 8 nvidia.com/gpu, 3 left"; "" when the verdict holds no numbers.
 std::string Numbers(const model::Verdict& verdict, const model::Names& names);
 

@@ -95,7 +95,7 @@ void Cluster::MoveInCells(NodeId id, const Node& before) {
   EnterCells(id);
 }
 
-void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
+std::vector<JobId> Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
   Touched mine = TakeTouched();
   const auto copy = [](auto& ids, const auto& theirs, auto& table, const auto& from) {
     ids.insert(ids.end(), theirs.begin(), theirs.end());
@@ -134,6 +134,7 @@ void Cluster::CopyFrom(const Cluster& other, const Touched& changed) {
   priority_classes_ = other.priority_classes_;
   budgets_ = other.budgets_;
   static_generation_ = other.static_generation_;
+  return std::move(mine.jobs);
 }
 
 Touched Cluster::TakeTouched() {

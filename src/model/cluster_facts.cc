@@ -29,6 +29,18 @@ bool SameLinks(const PodFacts& a, const PodFacts& b) {
          a.terminal == b.terminal && a.grouping == b.grouping;
 }
 
+// Does no row say anything else because of it? Statuses that others and we write: conditions above
+// all. A sleeping job must not wake for them.
+bool SameForRows(const PodFacts& a, const PodFacts& b) {
+  return SameLinks(a, b) && a.request == b.request && a.priority == b.priority &&
+         a.role == b.role && a.index == b.index && a.gated == b.gated && a.deleting == b.deleting &&
+         a.tolerates_cordon == b.tolerates_cordon && a.needs_rdma == b.needs_rdma &&
+         a.network == b.network && a.required_quota == b.required_quota &&
+         a.task_class == b.task_class && a.problem == b.problem &&
+         a.pod->status.phase == b.pod->status.phase && a.meta().labels == b.meta().labels &&
+         a.meta().annotations == b.meta().annotations;
+}
+
 }  // namespace
 
 Task& Cluster::Mutable(TaskId id) { return touched_.tasks.push_back(id), tasks_[id]; }
@@ -153,6 +165,7 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
   if (known) TakeUse(id);
   if (!known) id = tasks_.FindOrAdd(uid);
   const auto before = std::exchange(Mutable(id).facts, std::move(facts));
+  if (known && SameForRows(*before, *tasks_[id].facts)) return;
   if (known && SameLinks(*before, *tasks_[id].facts)) {
     const Task& task = tasks_[id];
     if (task.job.valid()) Dirty(task.job);

@@ -80,8 +80,8 @@ void Cluster::FreeIfUnused(QueueId id) {
 void Cluster::AssignQueue(JobId id, std::string_view queue_name) {
   Job& job = Mutable(id);
   const QueueId before = job.queue;
-  job.queue_name = queue_name.empty() ? "default" : std::string(queue_name);
-  const QueueId now = RefQueue(job.queue_name);
+  job.queue_name = queue_name;
+  const QueueId now = queue_name.empty() ? QueueId{} : RefQueue(job.queue_name);
   if (before != now) {
     std::vector<TaskId> counted;
     for (const TaskId member : job.members)

@@ -32,6 +32,7 @@ class FakeWriter final : public cache::ClusterWriter {
   Calls<std::pair<std::string, std::string>, cache::Written> quota_patches;
   Calls<std::pair<std::string, api::Condition>, cache::Written> conditions;
   std::vector<api::Condition> all_conditions;  // of the last write on a group
+  std::vector<std::string> pod_versions;       // on which pods' conditions were written
   Calls<api::Queue, cache::Written> queues;
   std::vector<EventNote> events;
 
@@ -86,10 +87,10 @@ class FakeWriter final : public cache::ClusterWriter {
     all_conditions = all;
     conditions.push_back({{ns + "/" + name, all.front()}, std::move(done)});
   }
-  void ApplyPodCondition(const std::string& ns, const std::string& name,
-                         const api::Condition& condition,
+  void ApplyPodCondition(const api::ObjectMeta& pod, const api::Condition& condition,
                          cache::Done<cache::Written> done) override {
-    conditions.push_back({{"pod " + ns + "/" + name, condition}, std::move(done)});
+    conditions.push_back({{"pod " + pod.Key(), condition}, std::move(done)});
+    pod_versions.push_back(pod.resource_version);
   }
   void CreateQueue(const api::Queue& queue, cache::Done<cache::Written> done) override {
     queues.push_back({queue, std::move(done)});

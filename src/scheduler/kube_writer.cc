@@ -40,14 +40,16 @@ nlohmann::json ConditionJson(const api::Condition& condition) {
   return out;
 }
 
-std::string ConditionsDocument(const api::Kind& kind, const std::string& ns,
-                               const std::string& name,
+std::string ConditionsDocument(const api::Kind& kind, const api::ObjectMeta& object,
                                const std::vector<api::Condition>& conditions) {
   nlohmann::json list = nlohmann::json::array();
+  nlohmann::json metadata = {{"name", object.name}, {"namespace", object.namespace_}};
+  if (!object.uid.empty()) metadata["uid"] = object.uid;
+  if (!object.resource_version.empty()) metadata["resourceVersion"] = object.resource_version;
   for (const api::Condition& condition : conditions) list.push_back(ConditionJson(condition));
   return nlohmann::json{{"apiVersion", kind.ApiVersion()},
                         {"kind", kind.kind},
-                        {"metadata", {{"name", name}, {"namespace", ns}}},
+                        {"metadata", std::move(metadata)},
                         {"status", {{"conditions", std::move(list)}}}}
       // A message may quote anybody, a proxy's page too: what is no UTF-8 is replaced.
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -124,17 +126,20 @@ void KubeWriter::PatchQuotaStatus(const std::string& name, const std::string& bo
 void KubeWriter::ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                          const std::vector<api::Condition>& conditions,
                                          Done<Written> done) {
+  api::ObjectMeta group;
+  group.namespace_ = ns;
+  group.name = name;
   client_.ApplyPatch<api::PodGroup>(
       ns, name, kube::Part::kStatus,
-      ConditionsDocument(api::KindOf<api::PodGroup>(), ns, name, conditions),
+      ConditionsDocument(api::KindOf<api::PodGroup>(), group, conditions),
       {std::string(kFieldManager), true}, Write(kube::Urgency::kOrdinary),
       WithoutBody<api::PodGroup>(std::move(done)));
 }
 
-void KubeWriter::ApplyPodCondition(const std::string& ns, const std::string& name,
-                                   const api::Condition& condition, Done<Written> done) {
-  client_.ApplyPatch<api::Pod>(ns, name, kube::Part::kStatus,
-                               ConditionsDocument(api::KindOf<api::Pod>(), ns, name, {condition}),
+void KubeWriter::ApplyPodCondition(const api::ObjectMeta& pod, const api::Condition& condition,
+                                   Done<Written> done) {
+  client_.ApplyPatch<api::Pod>(pod.namespace_, pod.name, kube::Part::kStatus,
+                               ConditionsDocument(api::KindOf<api::Pod>(), pod, {condition}),
                                {std::string(kFieldManager), true}, Write(kube::Urgency::kOrdinary),
                                WithoutBody<api::Pod>(std::move(done)));
 }

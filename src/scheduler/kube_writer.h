@@ -40,8 +40,7 @@ class KubeWriter final : public cache::ClusterWriter {
   void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                const std::vector<api::Condition>& conditions,
                                cache::Done<cache::Written> done) override;
-  void ApplyPodCondition(const std::string& ns, const std::string& name,
-                         const api::Condition& condition,
+  void ApplyPodCondition(const api::ObjectMeta& pod, const api::Condition& condition,
                          cache::Done<cache::Written> done) override;
   void CreateQueue(const api::Queue& queue, cache::Done<cache::Written> done) override;
   void Event(const EventNote& event) override { events_.Note(event); }

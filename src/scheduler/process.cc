@@ -9,6 +9,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -78,6 +79,23 @@ Result<framework::Config> ReadConfig(const std::string& file, const framework::R
 }
 
 namespace {
+
+server::Response Diagnose(const Scheduler& scheduler, const server::Target& target) {
+  const auto& at = target.segments;
+  const Result<std::string> answer =
+      at.size() == 4 && at[1] == "job"
+          ? scheduler.diagnoses().Answer(at[2], at[3])
+          : Fail(Code::kInvalid, "a job is asked for by /diagnose/job/NAMESPACE/NAME");
+  server::Response response;
+  if (answer) {
+    response.body = *answer;
+    return response;
+  }
+  const Code code = answer.error().code();
+  response.status = code == Code::kInvalid ? 400 : code == Code::kNotFound ? 404 : 503;
+  response.body = nlohmann::json{{"message", answer.error().message()}}.dump() + "\n";
+  return response;
+}
 
 // What runs, in the order in which it depends on each other.
 class Running {
@@ -183,9 +201,11 @@ server::Response Running::Answer(const server::Request& asked) {
     // waits for it.
     response.status = 503;
     response.body = "not every kind has been read yet\n";
+  } else if (path.starts_with("/diagnose/")) {
+    return Diagnose(*scheduler_, asked.target);
   } else if (path != "/healthz" && path != "/readyz") {
     response.status = 404;
-    response.body = "there are /healthz, /readyz and /metrics\n";
+    response.body = "there are /healthz, /readyz, /metrics and /diagnose/job/NAMESPACE/NAME\n";
   }
   return response;
 }

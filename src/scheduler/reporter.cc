@@ -224,10 +224,14 @@ void Reporter::Complain(const cache::Complaint& complaint) {
   writer_.Event(note);
 }
 
-std::string Reporter::WhyWaits(const std::string& job) const {
+Reporter::Words Reporter::WordsOf(const std::string& job) const {
   const auto at = reports_.find(job);
-  if (at == reports_.end() || at->second.reason.empty()) return {};
-  return diagnose::WithReason(at->second.reason, at->second.message);
+  return at == reports_.end() ? Words{} : Words{at->second.reason, at->second.message};
+}
+
+std::string Reporter::WhyWaits(const std::string& job) const {
+  const Words words = WordsOf(job);
+  return words.reason.empty() ? std::string() : diagnose::WithReason(words.reason, words.message);
 }
 
 std::map<std::string, int> Reporter::WaitingByReason() const {

@@ -38,7 +38,12 @@ class Reporter {
                const std::string& why);
   // The server doesn't take its "record" or "bindings" now: it is asked again.
   void Delayed(const cache::Round& round, std::string_view what, const std::string& why);
-  // Why a job waits now, as people read it; "" when it doesn't.
+  // Why a job waits now, in the condition's two fields and as one text; "" when it doesn't. By the
+  // job's key, or "pod ns/name" of a pod whose group isn't there.
+  struct Words {
+    std::string reason, message;
+  };
+  Words WordsOf(const std::string& job) const;
   std::string WhyWaits(const std::string& job) const;
   bool Idle() const { return in_flight_ == 0; }
   // Waiting jobs by main reason, and gangs that aren't whole, for metrics.

@@ -108,10 +108,12 @@ void Reporter::Write(const std::string& key) {
       std::exchange(report.noted, "Scheduled") != "Scheduled")
     Note("PodGroup", owner, false, "Scheduled", "Binding", "its members have their places");
   if (owner.group)
-    writer_.ApplyPodGroupConditions(owner.namespace_, owner.name, conditions, std::move(answered));
-  else
-    writer_.ApplyPodCondition(owner.namespace_, owner.name, conditions.front(),
-                              std::move(answered));
+    return writer_.ApplyPodGroupConditions(owner.namespace_, owner.name, conditions,
+                                           std::move(answered));
+  api::ObjectMeta pod;
+  pod.namespace_ = owner.namespace_;
+  pod.name = owner.name;
+  writer_.ApplyPodCondition(pod, conditions.front(), std::move(answered));
 }
 
 void Reporter::Answered(const std::string& key, Result<cache::Written> answer) {

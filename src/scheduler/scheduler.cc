@@ -29,7 +29,10 @@ Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine
           [this] { return MayWrite(); }, [this] { return executor_.queued() > 0; }),
       backoffs_(loop, cache_, [this] { Noticed(Effect::kRelevant); }),
       reporter_(loop, cache_, writer, *names_, engine_->config().start_timeout,
-                [this] { return MayWrite(); }) {}
+                [this] { return MayWrite(); }),
+      member_words_(
+          loop, writer, [this] { return MayWrite(); }, [this] { return executor_.queued() > 0; }),
+      diagnoses_(*names_, reporter_) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -63,7 +66,8 @@ bool Scheduler::MayWrite() const {
 }
 
 bool Scheduler::Idle() const {
-  return !running_ && executor_.Idle() && pictures_.in_flight() == 0 && reporter_.Idle();
+  return !running_ && executor_.Idle() && pictures_.in_flight() == 0 && reporter_.Idle() &&
+         member_words_.in_flight() == 0;
 }
 
 void Scheduler::OnSynced() {
@@ -87,6 +91,7 @@ void Scheduler::OnLeadership(bool leading) {
   leading_ = leading;
   if (leading) return Begin();
   executor_.Abandon();
+  diagnoses_.Forget();
 }
 
 void Scheduler::Stop() {
@@ -158,7 +163,7 @@ void Scheduler::RunCycle() {
 
 framework::CycleResult Scheduler::Work(uint64_t cycle, Instant now) {
   SetLogCycle(cycle);
-  cache_.UpdateSnapshot(snapshot_);
+  renewed_ = cache_.UpdateSnapshot(snapshot_);
   return engine_->Run(snapshot_, now, cycle, [this](cache::Round& round) {
     auto number = cache_.Assume(round, snapshot_);
     if (number) loop_.Post(alive_.Guard([this, round] { executor_.Submit(round); }));
@@ -184,6 +189,8 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
     spdlog::info("job {}: {} members decided, round {}", round.job, round.entries.size(),
                  round.number);
   reporter_.Cycle(snapshot_, result);
+  member_words_.Cycle(snapshot_, result);
+  if (leading_) diagnoses_.Cycle(snapshot_, result, cycle_, renewed_);
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
   pictures_.Poke();
   if (after_cycle) after_cycle(result);

@@ -18,8 +18,10 @@
 #include "framework/engine.h"
 #include "kube/loop.h"
 #include "scheduler/backoffs.h"
+#include "scheduler/diagnoses.h"
 #include "scheduler/executor.h"
 #include "scheduler/leadership.h"
+#include "scheduler/member_words.h"
 #include "scheduler/picture_writer.h"
 #include "scheduler/reporter.h"
 
@@ -59,6 +61,7 @@ class Scheduler {
   const Executor& executor() const { return executor_; }
   const PictureWriter& pictures() const { return pictures_; }
   const Reporter& reporter() const { return reporter_; }
+  const Diagnoses& diagnoses() const { return diagnoses_; }
   const SchedulerStats& stats() const { return stats_; }
   uint64_t cycle() const { return cycle_; }
   // Runs a cycle now unless one is under way: for tests that count cycles.
@@ -106,6 +109,9 @@ class Scheduler {
   PictureWriter pictures_;
   Backoffs backoffs_;
   Reporter reporter_;
+  MemberWords member_words_;
+  Diagnoses diagnoses_;
+  std::optional<std::vector<model::JobId>> renewed_;  // by the snapshot; as that one
   SchedulerStats stats_;
   std::set<std::string> deleting_;  // Placements on their way out
   static constexpr Duration kDeleteAgain = std::chrono::seconds(10);
