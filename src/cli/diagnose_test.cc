@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// /diagnose as people ask for it: a scheduler as a program, on an embedded cluster as another.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "api/keys.h"
+#include "base/files.h"
+#include "cli/program_for_test.h"
+#include "kube/client.h"
+#include "kube/http.h"
+
+namespace sky::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::string_view kObjects = R"(
+apiVersion: scheduling.infini-ai.com/v1alpha1
+kind: PodGroup
+metadata: {name: train, namespace: default}
+spec: {queue: default, minMember: 2}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train-0
+  namespace: default
+  annotations: {scheduling.k8s.io/group-name: train}
+spec:
+  schedulerName: sky-scheduler
+  containers: [{name: main, image: x}]
+)";
+
+class DiagnoseTest : public ::testing::Test {
+ protected:
+  DiagnoseTest() : folder_(fs::temp_directory_path() / fmt::format("sky-diagnose-{}", ::getpid())) {
+    fs::create_directories(folder_);
+    std::string objects(kObjects);
+    const std::string_view written = "scheduling.k8s.io/group-name";
+    objects.replace(objects.find(written), written.size(), api::key::kGroupName);
+    std::ofstream(folder_ / "objects.yaml") << objects;
+  }
+  ~DiagnoseTest() override {
+    http_.reset();
+    scheduler_.reset();
+    lab_.reset();
+    fs::remove_all(folder_);
+  }
+  static std::string Binary(const std::string& name) {
+    return std::string(SKY_BIN_DIR) + "/" + name;
+  }
+
+  // Until `done`, or the scheduler's end; nothing here waits for a fixed time.
+  template <class F>
+  void Until(F done) {
+    for (int i = 0; i < 600 && !done(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  void Start() {
+    lab_ = std::make_unique<Program>(
+        std::vector<std::string>{Binary("skyctl"), "lab", "up", "--no-kubelets", "--kubeconfig",
+                                 folder_ / "kubeconfig", "-f", folder_ / "objects.yaml"});
+    ASSERT_TRUE(lab_->Ready()) << lab_->said();
+    scheduler_ = std::make_unique<Program>(
+        std::vector<std::string>{Binary("sky-scheduler"), "--kubeconfig", folder_ / "kubeconfig",
+                                 "--no-leader-elect", "--http-port-file", folder_ / "port"});
+    std::string port;
+    Until([&] {
+      const auto text = ReadFile(folder_ / "port");
+      return text && text->ends_with("\n") && !(port = text->substr(0, text->size() - 1)).empty();
+    });
+    kube::Access access;
+    access.server = "http://127.0.0.1:" + port;
+    auto http = kube::HttpClient::Create(access, clock_);
+    ASSERT_TRUE(http.has_value());
+    http_ = std::move(*http);
+  }
+  Result<std::string> Get(const std::string& path, kube::Method method = kube::Method::kGet) {
+    kube::Client client(*http_);
+    return kube::Await<std::string>([&](kube::Done<std::string> done) {
+      kube::Request request;
+      request.method = method;
+      request.path = path;
+      client.raw().Call(std::move(request), {}, std::move(done));
+    });
+  }
+  std::string Refused(const std::string& path) {
+    const auto answer = Get(path);
+    return answer ? "answered" : std::string(CodeName(answer.error().code()));
+  }
+
+  const SystemClock clock_;
+  const fs::path folder_;
+  std::unique_ptr<Program> lab_, scheduler_;
+  std::unique_ptr<kube::HttpClient> http_;
+};
+
+TEST_F(DiagnoseTest, AnswersWhereAJobStandsAndRefusesWhatIsNoJob) {
+  ASSERT_NO_FATAL_FAILURE(Start());
+  std::optional<std::string> answer;
+  Until([&] {
+    auto got = Get("/diagnose/job/default/train");
+    if (got && got->find("\"waiting\"") != std::string::npos) answer = *got;
+    return answer && json::parse(*answer)["state"] == "waiting";
+  });
+  ASSERT_TRUE(answer.has_value()) << scheduler_->said();
+  const json said = json::parse(*answer);
+  EXPECT_EQ(said["reason"], "NotEnoughPods") << said;
+  EXPECT_EQ(said["message"], "1 of 2 members can run");
+  EXPECT_EQ(said["ladder"][0]["state"], "refused");
+  EXPECT_EQ(said["waits"][0]["tasks"], json({"train-0"}));
+
+  EXPECT_EQ(Refused("/diagnose/job/default/none"), "NotFound");
+  EXPECT_EQ(Refused("/diagnose/job/other/train"), "NotFound");
+  for (const char* path :
+       {"/diagnose/job/default", "/diagnose/job/default/a/b", "/diagnose/node/a/b",
+        "/diagnose/job/default/%C3%A9", "/diagnose/job/default/%2e%2e"})
+    EXPECT_EQ(Refused(path), "Invalid") << path;
+  EXPECT_EQ(Refused("/diagnose/job/default/" + std::string(9000, 'a')), "Invalid");
+  EXPECT_FALSE(Get("/diagnose/job/default/train", kube::Method::kPost).has_value());
+  EXPECT_EQ(scheduler_->Stop(SIGTERM), 0);
+}
+
+}  // namespace
+}  // namespace sky::cli
