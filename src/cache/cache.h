@@ -46,9 +46,8 @@ class Cache {
   std::optional<MonoTime> NextLoss(Duration lost_after) const;
 
   // --- snapshots ---
-  // Brings `snapshot` up to date, undoing whatever a session left in it: by what changed since,
-  // when it is the one that was brought up to date last, else by a copy of everything. Says whose
-  // jobs' rows that renewed; absent: all.
+  // Brings `snapshot` up to date, undoing what a session left in it: by what changed since when it
+  // is the last one, else by a copy of everything. Says which jobs' rows are new; absent: all.
   std::optional<std::vector<model::JobId>> UpdateSnapshot(model::Cluster& snapshot);
 
   // --- commit ---

@@ -8,7 +8,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "api/keys.h"
 #include "base/files.h"
@@ -59,11 +58,12 @@ class DiagnoseTest : public ::testing::Test {
     return std::string(SKY_BIN_DIR) + "/" + name;
   }
 
-  // Until `done`, or the scheduler's end; nothing here waits for a fixed time.
+  // Asks again until it is so, for half a minute at most.
   template <class F>
-  void Until(F done) {
-    for (int i = 0; i < 600 && !done(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  void Until(F so) const {
+    const MonoTime deadline = clock_.Mono() + std::chrono::seconds(30);
+    while (!so() && clock_.Mono() < deadline) {
+    }
   }
   void Start() {
     lab_ = std::make_unique<Program>(
@@ -73,6 +73,7 @@ class DiagnoseTest : public ::testing::Test {
     scheduler_ = std::make_unique<Program>(
         std::vector<std::string>{Binary("sky-scheduler"), "--kubeconfig", folder_ / "kubeconfig",
                                  "--no-leader-elect", "--http-port-file", folder_ / "port"});
+    ASSERT_TRUE(scheduler_->Says("http on ")) << scheduler_->said();
     std::string port;
     Until([&] {
       const auto text = ReadFile(folder_ / "port");

@@ -79,8 +79,7 @@ class Cluster {
   void Flush();
   void FlushLedgers();  // the same for quotas and nodes alone: inside a statement
 
-  // Makes the rows that `changed` names, and those that were touched here, equal to `other`'s; of
-  // jobs it says which.
+  // Makes the rows that `changed` names, and those touched here, equal to `other`'s. Those of jobs.
   std::vector<JobId> CopyFrom(const Cluster& other, const Touched& changed);
   // Which of the cache's snapshots this is (0: none yet), and when what a queue says last changed.
   uint64_t snapshot_number() const { return snapshot_number_; }
