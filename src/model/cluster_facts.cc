@@ -162,10 +162,13 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
   if (facts->terminal && facts->job_key.empty()) return RemovePod(uid);
   TaskId id = tasks_.Find(uid);
   const bool known = id.valid();
+  if (known && SameForRows(*tasks_[id].facts, *facts)) {
+    Mutable(id).facts = std::move(facts);
+    return;
+  }
   if (known) TakeUse(id);
   if (!known) id = tasks_.FindOrAdd(uid);
   const auto before = std::exchange(Mutable(id).facts, std::move(facts));
-  if (known && SameForRows(*before, *tasks_[id].facts)) return;
   if (known && SameLinks(*before, *tasks_[id].facts)) {
     const Task& task = tasks_[id];
     if (task.job.valid()) Dirty(task.job);

@@ -89,12 +89,15 @@ void MemberWords::Send() {
       next = next ? std::min(*next, at) : at;
       continue;
     }
-    while (!gang.due.empty()) {
-      if (sending_.size() == kMostInFlight) return;  // an answer brings us here again
-      Word word = std::move(gang.due.back());
-      gang.due.pop_back();
+    // Taken first: one that is refused at once comes back, and has its pause.
+    std::vector<Word> due = std::exchange(gang.due, {});
+    while (!due.empty() && sending_.size() < kMostInFlight) {
+      Word word = std::move(due.back());
+      due.pop_back();
       Send(job, std::move(word));
     }
+    std::ranges::move(due, std::back_inserter(gang.due));
+    if (!due.empty()) return;  // an answer brings us here again
   }
   if (next) Look(*next - loop_.Now());
 }
