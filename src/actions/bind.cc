@@ -169,6 +169,9 @@ class Bind final : public framework::Action {
                     job.ready < job.needed
                         ? fmt::format("{} of {} members are left", job.ready, job.needed)
                         : std::string("a role has lost members that it needs"));
+    // Where ranks follow nodes, those that are lost may need the places of those that aren't.
+    if (!lost.tasks.empty() && session.PredicateZone(id).strict)
+      return GiveUp(session, round, tasks, lost.first);
     if (!lost.tasks.empty())
       return GiveUp(session, round, {lost.tasks.begin(), lost.tasks.end()}, lost.first);
     Statement statement(session);

@@ -109,6 +109,8 @@ bool BruteForce::CouldHoldEmpty(const Cell& cell) const {
   GangCase empty = gang_;
   empty.neighbours.clear();
   const bool begun = !OwnZones().empty();
+  // A cordon where its members run keeps newcomers away, and passes.
+  for (GangCase::Node& node : empty.nodes) node.cordoned = node.cordoned && !begun;
   std::vector<size_t> whole;
   for (size_t i = 0; i < gang_.members.size(); ++i) {
     GangCase::Pod& pod = empty.members[i];
@@ -184,8 +186,11 @@ std::vector<std::pair<BruteForce::Span, Zones>> BruteForce::Spans() {
     if (chain_devices && OwnSpec() && *OwnSpec() != cell.second) continue;
     cells.insert(cell);
   }
-  const bool may_wait = std::any_of(cells.begin(), cells.end(),
-                                    [&](const Cell& cell) { return CouldHoldEmpty(cell); });
+  // Members that run don't move: a gang that has begun waits for no zone but the one that has them.
+  const bool may_wait = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+    const bool its = own.empty() || (own.size() == 1 && own.contains(cell.first));
+    return its && CouldHoldEmpty(cell);
+  });
   const int most = gang_.zones > 0 ? gang_.zones : may_wait ? 1 : 1000;
   const int more = std::max(0, most - static_cast<int>(own.size()));
   const std::vector<Cell> all(cells.begin(), cells.end());

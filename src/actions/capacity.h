@@ -14,6 +14,19 @@
 
 namespace sky::actions {
 
+// How many tasks like the round's a cell takes.
+struct CellRoom {
+  model::CellId id;
+  model::SpecId spec;
+  uint32_t rank = 0;                // physical order
+  int64_t capacity = 0;             // now
+  int64_t evicting = 0;             // once spot pods that may be asked to leave are gone
+  int64_t empty = 0;                // on empty nodes, and through quotas that are on nodes
+  int64_t size = 0;                 // `empty`, with the nodes that refuse the task now among them
+  int64_t bound = 0;                // idle bound quotas inside
+  std::vector<int64_t> kinds = {};  // `capacity` by kind
+};
+
 class Capacities {
  public:
   struct Count {

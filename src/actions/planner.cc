@@ -166,8 +166,11 @@ model::ZoneId Planner::ZoneOf(NodeId node) const {
 NodeId Planner::PlaceOf(TaskId id) const {
   const model::Task& task = cluster_.tasks()[id];
   if (task.bound() || task.claim.node.valid()) return task.bound() ? task.node : task.claim.node;
-  if (!task.claim.quota.valid()) return {};
-  const model::Quota& quota = cluster_.quotas()[task.claim.quota];
+  return task.claim.quota.valid() ? NodeOf(task.claim.quota) : NodeId{};
+}
+
+NodeId Planner::NodeOf(QuotaId id) const {
+  const model::Quota& quota = cluster_.quotas()[id];
   return quota.node.valid() ? quota.node : quota.planned;
 }
 
@@ -212,13 +215,15 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
   const int64_t before = capacities_.steps();
   std::vector<int64_t> held(cells.size()), held_empty(cells.size()), slack(cells.size(), INT64_MAX);
   std::vector<int64_t> slack_evicting = slack;
+  kinds_.clear();
   for (const auto& [pool, count] : kinds) {
+    kinds_.push_back(count);
     const size_t subject = capacities_.Subject(session_, *pool);
     std::fill(held.begin(), held.end(), 0);
     std::fill(held_empty.begin(), held_empty.end(), 0);
     for (const HeldQuota& one : pool->held) {
       const model::Quota& quota = cluster_.quotas()[one.quota];
-      const NodeId node = quota.node.valid() ? quota.node : quota.planned;
+      const NodeId node = NodeOf(one.quota);
       const model::Node& row = cluster_.nodes()[node];
       const CellId in =
           cluster_.cells().Find(zoned ? model::CellKey{policy_.network, ZoneOf(node), row.spec}
@@ -242,6 +247,7 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
       cells[i].empty += alone ? empty : std::min(empty, count);
       const int64_t size = std::max(free.size, free.empty) + held_empty[i];
       cells[i].size += alone ? size : std::min(size, count);
+      cells[i].kinds.push_back(std::min(now, count));
       slack[i] = std::min(slack[i], now - count);
       slack_evicting[i] = std::min(slack_evicting[i], evicting - count);
     }
@@ -256,34 +262,65 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
 
 bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> others) {
   const std::vector<Cell> cells = Survey(chain, Candidates(chain));
-  const std::vector<Attempt> attempts = Attempts(chain, cells);
+  std::vector<Attempt> attempts = Attempts(chain, cells);
   if (attempts.empty()) WantRoom(chain, cells);
-  const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
-  for (const auto& [choice, evicts] : attempts) {
-    evicts_ = evicts;
-    const std::vector<NodeId> nodes = NodesOf(choice);
-    // Ranks of a gang that isn't strict may also stand out of order rather than wait.
-    const bool in_order = Place(chain, nodes, true);
-    if (!in_order && (policy_.strict || !Place(chain, nodes, false))) {
-      if (budget_ <= 0) break;
-      continue;
-    }
-    pools_.clear();  // the chain took quotas, and opened some that the others may share
-    if (others.empty() || PlaceAnywhere(others)) return true;
-    round_.statement.RollBackTo(start);
-    round_.plan.tasks.resize(planned);
-    pools_.clear();
-    if ((in_order && PlaceTogether(chain, others, choice, true)) ||
-        (!policy_.strict && PlaceTogether(chain, others, choice, false))) {
-      round_.plan.why = {};
-      return true;
-    }
-    if (budget_ <= 0) break;
+  for (size_t first = 0; first < attempts.size() && budget_ > 0;) {
+    size_t last = first;
+    while (last < attempts.size() && attempts[last].group == attempts[first].group) ++last;
+    LikelyFirst(chain, std::span(attempts).subspan(first, last - first));
+    for (; first < last && budget_ > 0; ++first)
+      if (TryAttempt(chain, others, attempts[first])) return true;
   }
   if (const Duration left = policy_.patient_until - session_.now().wall; left > Duration::zero())
     want_.at_most = left;
   // What the others said stands, if the chain found a place at all.
   if (round_.plan.why.empty()) Explain(chain, cells);
+  return false;
+}
+
+// Where tasks or quotas differ a search may go through many ways: those where one pass finds places
+// come first, so that a zone that holds nobody costs the others nothing.
+void Planner::LikelyFirst(std::span<const TaskId> chain, std::span<Attempt> attempts) {
+  constexpr size_t kMost = 64;
+  const Pool& pool = PoolOf(chain.front());
+  const bool simple =
+      pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
+      std::ranges::all_of(chain, [&](TaskId task) { return &PoolOf(task) == &pool; });
+  if (simple || attempts.size() < 2) return;
+  std::vector<Attempt> likely, rest;
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    evicts_ = attempts[i].evicts;
+    bool found = false;
+    if (i < kMost && budget_ > 0) {
+      const topology::Answer answer = topology::FindPlaces(
+          Question(chain, NodesOf(attempts[i].cells)), cluster_.names().resources, 0);
+      budget_ -= answer.steps + 1;
+      found = answer.found();
+    }
+    (found ? likely : rest).push_back(std::move(attempts[i]));
+  }
+  std::ranges::move(rest, std::ranges::move(likely, attempts.begin()).out);
+}
+
+bool Planner::TryAttempt(std::span<const TaskId> chain, std::span<const TaskId> others,
+                         const Attempt& attempt) {
+  const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
+  evicts_ = attempt.evicts;
+  const std::vector<NodeId> nodes = NodesOf(attempt.cells);
+  // Ranks of a gang that isn't strict may also stand out of order rather than wait.
+  const bool in_order = Place(chain, nodes, true);
+  if (!in_order && (policy_.strict || !Place(chain, nodes, false))) return false;
+  pools_.clear();  // the chain took quotas, and opened some that the others may share
+  if (others.empty() || PlaceAnywhere(others)) return true;
+  round_.statement.RollBackTo(start);
+  round_.plan.tasks.resize(planned);
+  pools_.clear();
+  evicts_ = attempt.evicts;
+  if ((in_order && PlaceTogether(chain, others, attempt.cells, true)) ||
+      (!policy_.strict && PlaceTogether(chain, others, attempt.cells, false))) {
+    round_.plan.why = {};
+    return true;
+  }
   return false;
 }
 

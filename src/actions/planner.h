@@ -5,8 +5,7 @@
 // here cells are chosen for it, its questions are drawn, and its answers are put to the callbacks,
 // which are the law.
 //
-//   round's tasks ─► RDMA chain in the fewest cells (ranks in physical order) ─► the others, best
-//   node each
+//   round's tasks ─► RDMA chain in the fewest cells, by rank ─► the others, best node each
 #pragma once
 
 #include <map>
@@ -27,75 +26,72 @@ class Planner {
   // Fills round.plan; true when the whole round has a place.
   bool Make();
 
-  // Of a round that another cycle or another hand has planned: those whose places break a rule of
-  // their gang. Its claims are lifted while this is asked.
-  std::map<model::TaskId, model::Reason> Misplaced(
-      const std::map<model::TaskId, model::NodeId>& places);
+  // Of an older round: whose places break a rule of their gang. Its claims are lifted meanwhile.
+  using Places = std::map<model::TaskId, model::NodeId>;
+  using Wrong = std::map<model::TaskId, model::Reason>;
+  Wrong Misplaced(const Places& places);
 
   // After a failure: what has to become true before it is worth another look.
   const Want& want() const { return want_; }
   int64_t spent() const;  // steps
 
  private:
-  struct Cell {
-    model::CellId id;
-    model::SpecId spec;
-    uint32_t rank = 0;     // physical order
-    int64_t capacity = 0;  // tasks like the chain's first that fit now
-    int64_t evicting = 0;  // the same once spot pods that may be asked to leave are gone
-    int64_t empty = 0;     // on empty nodes, and through quotas that are on nodes
-    int64_t size = 0;      // `empty`, with the nodes that refuse the task now among them
-    int64_t bound = 0;     // idle bound quotas inside
-  };
+  using Cell = CellRoom;
+  using Cells = std::vector<Cell>;
+  using Tasks = std::span<const model::TaskId>;
   using Choice = std::vector<const Cell*>;
   struct Attempt {
     Choice cells;
-    bool evicts;  // room that spot pods have to give back counts
+    bool evicts;   // room that spot pods have to give back counts
+    size_t group;  // of attempts that are as good as each other
   };
   struct Asked;  // a question with what its numbers mean
 
   bool InChain(model::TaskId task) const;
-  bool MakeWhole(std::span<const model::TaskId> tasks);
+  bool MakeWhole(Tasks tasks);
   const Pool& PoolOf(model::TaskId task);
-  bool EnoughQuotas(std::span<const model::TaskId> tasks);
+  bool EnoughQuotas(Tasks tasks);
 
   // planner.cc: cells
-  std::vector<Cell> Survey(std::span<const model::TaskId> tasks,
-                           std::span<const model::CellId> where);
-  std::vector<model::CellId> OfOneSpec(std::span<const model::TaskId> tasks,
-                                       std::span<const model::CellId> cells) const;
-  std::optional<model::SpecId> SpecOfPlaced(std::span<const model::TaskId> tasks) const;
-  bool PlaceChain(std::span<const model::TaskId> chain, std::span<const model::TaskId> others);
-  void WantRoom(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
+  Cells Survey(Tasks tasks, std::span<const model::CellId> where);
+  std::vector<model::CellId> OfOneSpec(Tasks tasks, std::span<const model::CellId> cells) const;
+  std::optional<model::SpecId> SpecOfPlaced(Tasks tasks) const;
+  bool PlaceChain(Tasks chain, Tasks others);
+  void WantRoom(Tasks chain, const Cells& cells);
 
   // planner_span.cc: which cells together
   void FindSiblings();
   int64_t FreshIn(const Choice& choice) const;
   bool Fresh(const Cell& cell) const { return !own_.contains(cluster_.cells()[cell.id].key.zone); }
-  std::vector<model::CellId> Candidates(std::span<const model::TaskId> chain) const;
-  std::vector<Attempt> Attempts(std::span<const model::TaskId> chain,
-                                const std::vector<Cell>& cells);
-  std::vector<Choice> Choices(int64_t n, int64_t more, const std::vector<Cell>& cells,
+  std::vector<model::CellId> Candidates(Tasks chain) const;
+  std::vector<Attempt> Attempts(Tasks chain, const Cells& cells);
+  std::vector<Choice> Choices(int64_t n, int64_t more, const Cells& cells,
                               int64_t Cell::* room) const;
-  bool CouldWait(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  int64_t MostMore(std::span<const model::TaskId> chain, const std::vector<Cell>& cells);
-  bool Zoned(const std::vector<Cell>& cells) const;
-  int64_t Reach(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells,
-                int64_t Cell::* count, int64_t more) const;
+  void AddCover(size_t more, Choice own, Choice others, std::vector<Choice>& choices) const;
+  void LikelyFirst(Tasks chain, std::span<Attempt> attempts);
+  bool TryAttempt(Tasks chain, Tasks others, const Attempt& attempt);
+  bool Zoned(const Cells& cells) const;
+  int64_t Reach(Tasks tasks, const Cells& cells, int64_t Cell::* count, int64_t more) const;
+
+  // planner_wait.cc: is there a zone to wait for?
+  int64_t MostMore(Tasks chain, const Cells& cells);
+  bool CouldWait(Tasks chain, const Cells& cells);
+  bool OwnCouldHoldAll(Tasks chain, const Cells& cells);
+  bool CouldHold(Tasks tasks, const Cell& cell);
+  bool Passes(const model::Verdict& verdict, model::NodeId node) const;
+  void AsIfEmpty(Asked& asked) const;
 
   // planner_ask.cc: questions and answers
   std::vector<model::NodeId> NodesOf(const Choice& choice) const;
-  bool Place(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered);
-  bool PlaceTogether(std::span<const model::TaskId> chain, std::span<const model::TaskId> others,
-                     const Choice& choice, bool ordered);
-  bool PlaceOnSpec(std::span<const model::TaskId> tasks, const model::Cell& cell);
+  bool Place(Tasks tasks, std::vector<model::NodeId> nodes, bool ordered);
+  bool PlaceTogether(Tasks chain, Tasks others, const Choice& choice, bool ordered);
+  bool PlaceOnSpec(Tasks tasks, const model::Cell& cell);
   std::vector<model::NodeId> ThenTheRest(std::vector<model::NodeId> nodes) const;
-  bool CouldHoldEmpty(std::span<const model::TaskId> chain, const Cell& cell);
   template <class Mustnt>
   void KeepOff(Asked& asked, Mustnt mustnt) const;
   bool Ask(Asked asked);
-  Asked Draw(std::span<const model::TaskId> tasks, std::vector<model::NodeId> nodes, bool ordered,
-             size_t inside);
+  topology::Question Question(Tasks tasks, std::vector<model::NodeId> nodes);  // in order
+  Asked Draw(Tasks tasks, std::vector<model::NodeId> nodes, bool ordered, size_t inside);
   void DrawKinds(Asked& asked);
   void DrawHeld(Asked& asked);
   void DrawIntervals(Asked& asked);
@@ -109,33 +105,29 @@ class Planner {
   bool MakesRoom(model::TaskId task, model::NodeId node) const;
 
   // planner_score.cc: without topology
-  bool PlaceAnywhere(std::span<const model::TaskId> tasks);
-  bool PlaceByScore(std::span<const model::TaskId> tasks, std::span<const model::NodeId> nodes);
+  bool PlaceAnywhere(Tasks tasks);
+  bool PlaceByScore(Tasks tasks, std::span<const model::NodeId> nodes);
   bool TryHeld(model::TaskId task, std::span<const model::NodeId> nodes);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
 
   // planner_judge.cc
-  void OfOtherSpec(const std::vector<model::TaskId>& tasks,
-                   const std::map<model::TaskId, model::NodeId>& places,
-                   std::map<model::TaskId, model::Reason>& wrong) const;
-  void OfOtherZone(const std::vector<model::TaskId>& chain,
-                   const std::map<model::TaskId, model::NodeId>& places,
-                   std::map<model::TaskId, model::Reason>& wrong);
-  void OutOfOrder(const std::vector<model::TaskId>& chain,
-                  const std::map<model::TaskId, model::NodeId>& places,
-                  std::map<model::TaskId, model::Reason>& wrong) const;
+  void OfOtherSpec(Tasks tasks, const Places& places, Wrong& wrong) const;
+  void OfOtherZone(Tasks chain, const Places& places, Wrong& wrong);
+  void OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const;
 
   // planner_explain.cc
-  void ExplainQuotas(std::span<const model::TaskId> tasks, const Pool& pool);
-  void Explain(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
-  void ExplainAlike(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
-  void ExplainNever(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
-  void ExplainZones(std::span<const model::TaskId> tasks, const std::vector<Cell>& cells);
-  std::string Best(const std::vector<Cell>& cells, int64_t Cell::* count) const;
-  void ExplainNodes(const Pool& pool, const std::vector<Cell>& cells);
+  void ExplainQuotas(Tasks tasks, const Pool& pool);
+  void Explain(Tasks tasks, const Cells& cells);
+  void ExplainAlike(Tasks tasks, const Cells& cells);
+  void ExplainNever(Tasks tasks, const Cells& cells);
+  void ExplainZones(Tasks tasks, const Cells& cells);
+  bool ElsewhereHeld(const Pool& pool, const Cells& cells);
+  std::string Best(const Cells& cells, int64_t Cell::* count) const;
+  void ExplainNodes(const Pool& pool, const Cells& cells);
 
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
   model::NodeId PlaceOf(model::TaskId task) const;
+  model::NodeId NodeOf(model::QuotaId quota) const;  // where it is, or is planned
   model::ZoneId ZoneOf(model::NodeId node) const;
 
   framework::Session& session_;
@@ -148,6 +140,8 @@ class Planner {
   std::set<model::ZoneId> own_;       // zones where members of the chain stand already
   std::optional<int64_t> more_;       // zones beside these that it may have, once it was asked
   bool evicts_ = false;               // what is tried now may send spot pods away
+  std::vector<int64_t> kinds_;        // tasks of each kind of the last survey
+  bool cut_ = false;                  // some search ended before its time
   std::set<model::TaskId> unranked_;  // members that have no order
   Want want_;
   int64_t budget_;  // steps that are left to this gang

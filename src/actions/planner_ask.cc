@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "actions/planner.h"
+#include "actions/planner_asked.h"
 #include "actions/round_tasks.h"
 #include "base/natural.h"
 
@@ -39,17 +39,6 @@ void SortByIndex(const model::Cluster& cluster, std::vector<NodeId>& nodes) {
 }
 
 }  // namespace
-
-struct Planner::Asked {
-  topology::Question question;
-  std::vector<TaskId> tasks;
-  std::vector<NodeId> nodes;                   // by spot
-  size_t inside = 0;                           // so many of them, from the left, have an order
-  std::unordered_map<size_t, size_t> spot_of;  // by node
-  std::vector<const Pool*> kinds;
-  std::vector<FreeShelf> shelves;
-  std::vector<QuotaId> held;
-};
 
 std::vector<NodeId> Planner::NodesOf(const Choice& choice) const {
   std::vector<NodeId> nodes;
@@ -120,58 +109,19 @@ void Planner::KeepOff(Asked& asked, Mustnt mustnt) const {
         asked.question.kinds[k].admits[spot] = false;
 }
 
-// Could the cell hold the chain if nothing else was there? Counts say no for certain; yes, where
-// all tasks are alike and get a share each. For the others the search says, without end of quotas.
-bool Planner::CouldHoldEmpty(std::span<const TaskId> chain, const Cell& cell) {
-  if (cell.empty < static_cast<int64_t>(chain.size())) return false;
-  const Pool& pool = PoolOf(chain.front());
-  if (pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
-      std::all_of(chain.begin(), chain.end(), [&](TaskId task) { return &PoolOf(task) == &pool; }))
-    return true;
-  Asked asked = Draw(chain, cluster_.cells()[cell.id].nodes, policy_.strict, SIZE_MAX);
-  topology::Question& question = asked.question;
-  question.fill = topology::Fill::kPack;
-  for (size_t s = 0; s < asked.shelves.size(); ++s) {
-    question.shelves[s].left = asked.shelves[s].demanded ? 1 : static_cast<int64_t>(chain.size());
-    for (size_t spot = 0; spot < asked.nodes.size(); ++spot)
-      question.shelves[s].admits[spot] =
-          asked.shelves[s].direct || LacksRoomAlone(session_.quota_to_node.Feasible(
-                                         asked.shelves[s].sample, asked.nodes[spot]));
-  }
-  for (size_t spot = 0; spot < asked.nodes.size(); ++spot) {
-    const model::Resources& all = cluster_.nodes()[asked.nodes[spot]].allocatable;
-    question.spots[spot] = {all, all, 0, {}};
-    if (pool.direct())
-      question.spots[spot].idle =
-          SpotIdleWhenEmpty(cluster_, asked.nodes[spot], *cluster_.tasks()[pool.task].facts);
-  }
-  for (size_t h = 0; h < asked.held.size(); ++h) {
-    topology::Spot& spot = question.spots[question.held[h].spot];
-    spot.room -= cluster_.quotas()[asked.held[h]].charge;
-    spot.quota_room -= cluster_.quotas()[asked.held[h]].request;
-  }
-  for (size_t k = 0; k < asked.kinds.size(); ++k)
-    for (size_t spot = 0; spot < asked.nodes.size(); ++spot) {
-      topology::Kind& kind = question.kinds[k];
-      kind.admits[spot] =
-          session_.task_to_node.Feasible(asked.kinds[k]->task, asked.nodes[spot]).fit() &&
-          std::none_of(kind.request.begin(), kind.request.end(), [&](const model::Amount& one) {
-            return one.value > 0 && question.spots[spot].room[one.name] < 0;
-          });
-    }
-  for (topology::Chained& task : question.tasks) task.lowest = 0, task.highest = INT64_MAX;
-  const topology::Answer answer =
-      topology::FindPlaces(question, cluster_.names().resources, budget_);
-  budget_ -= answer.steps + 1;
-  return answer.found();
+topology::Question Planner::Question(std::span<const TaskId> tasks, std::vector<NodeId> nodes) {
+  const size_t inside = nodes.size();
+  return Draw(tasks, std::move(nodes), true, inside).question;
 }
 
 bool Planner::Ask(Asked asked) {
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
   for (int repair = 0; repair <= kRepairs && budget_ > 0; ++repair) {
+    // A part of what is left: no zone that holds nobody may use up what the others need.
     const topology::Answer answer =
-        topology::FindPlaces(asked.question, cluster_.names().resources, budget_);
+        topology::FindPlaces(asked.question, cluster_.names().resources, budget_ / 4);
     budget_ -= answer.steps + 1;
+    cut_ = cut_ || !answer.exact;
     if (!answer.found()) return false;
     if (Carry(asked, answer.seats)) return true;
     round_.statement.RollBackTo(start);
@@ -256,7 +206,7 @@ void Planner::DrawHeld(Asked& asked) {
   for (size_t k = 0; k < asked.kinds.size(); ++k)
     for (const HeldQuota& held : asked.kinds[k]->held) {
       const model::Quota& quota = cluster_.quotas()[held.quota];
-      const NodeId node = quota.node.valid() ? quota.node : quota.planned;
+      const NodeId node = NodeOf(held.quota);
       const auto spot = asked.spot_of.find(node.index());
       if (spot == asked.spot_of.end()) continue;
       const auto [at, added] = known.try_emplace(held.quota, asked.held.size());

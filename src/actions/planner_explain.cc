@@ -10,6 +10,7 @@ namespace sky::actions {
 
 using framework::Refusals;
 using model::NodeId;
+using model::QuotaId;
 using model::Reason;
 using model::TaskId;
 using model::Verdict;
@@ -75,6 +76,7 @@ void Planner::ExplainAlike(std::span<const TaskId> tasks, const std::vector<Cell
   // Quotas that are all on nodes already: those nodes say why.
   if (pool.shelves.empty()) ExplainNodes(pool, cells);
   if (!why.empty()) return;
+  if (ElsewhereHeld(pool, cells)) return;
   if (cells.empty() || (own_.empty() && Reach(tasks, cells, &Cell::size, INT32_MAX) < n))
     return ExplainNever(tasks, cells);
   const int64_t more = Zoned(cells) ? MostMore(tasks, cells) : INT32_MAX;
@@ -88,9 +90,28 @@ void Planner::ExplainAlike(std::span<const TaskId> tasks, const std::vector<Cell
       if (count > most && !LacksRoom(reason)) most = count, why.main = reason;
   }
   if (policy_.without_topology > 0) why.Add(Reason::kNoTopology, policy_.without_topology);
-  if (why.empty())
-    why.Add(
-        Verdict::NotNow(Reason::kInsufficientIdle, n, Reach(tasks, cells, &Cell::capacity, more)));
+  if (!why.empty()) return;
+  why.Add(
+      Verdict::NotNow(Reason::kInsufficientIdle, n, Reach(tasks, cells, &Cell::capacity, more)));
+  if (cut_)
+    why.detail = fmt::format(
+        "each of {} has room; the search for places for all of them together was cut short", n);
+}
+
+// All quotas that it could use are on nodes where its gang may not go.
+bool Planner::ElsewhereHeld(const Pool& pool, const std::vector<Cell>& cells) {
+  if (!pool.shelves.empty() || !Zoned(cells)) return false;
+  for (const HeldQuota& held : pool.held) {
+    const model::ZoneId zone = ZoneOf(NodeOf(held.quota));
+    if (!zone.valid() || own_.empty() || own_.contains(zone) || more_.value_or(1) > 0) return false;
+  }
+  if (pool.held.empty()) return false;
+  const QuotaId quota = pool.held.front().quota;
+  round_.plan.why.Add(Reason::kZoneFull);
+  round_.plan.why.detail =
+      fmt::format("quota {} is on node {}, in none of its zones", cluster_.quotas()[quota].name,
+                  cluster_.nodes()[NodeOf(quota)].name);
+  return true;
 }
 
 // Nothing that is there could hold them, whatever ran there now.
@@ -133,7 +154,7 @@ void Planner::ExplainZones(std::span<const TaskId> tasks, const std::vector<Cell
   Refusals& why = round_.plan.why;
   if (policy_.strict && room >= n) {
     why.Add(Verdict::NotNow(Reason::kNodeOrderNotMonotone, n, room));
-    why.detail = fmt::format("{} has room for {} of {}", Best(cells, &Cell::capacity), room, n);
+    why.detail = fmt::format("there is room for {}, but not in the order of ranks", n);
   } else if (own_.empty() && size < n) {
     why.Add(Verdict::NotNow(Reason::kNoZoneFits, n, size));
     why.detail =
@@ -142,11 +163,16 @@ void Planner::ExplainZones(std::span<const TaskId> tasks, const std::vector<Cell
             : fmt::format("the {} largest zones hold {} of {} even when empty", more, size, n);
   } else if (room >= n || within(&Cell::empty) < n) {
     return;  // nodes and quotas say why
-  } else if (static_cast<int64_t>(own_.size()) + more > 1) {
+  } else if (more > (own_.empty() ? 1 : 0)) {
     why.Add(Verdict::NotNow(Reason::kInsufficientIdle, n, room));
   } else {
     why.Add(Verdict::NotNow(Reason::kZoneFull, n, room));
-    why.detail = fmt::format("{} has room for {} of {}", Best(cells, &Cell::capacity), room, n);
+    why.detail =
+        own_.size() > 1
+            ? fmt::format("its {} zones have room for {} of {}", own_.size(), room, n)
+            : fmt::format("{} has room for {} of {}", Best(cells, &Cell::capacity), room, n);
+    if (policy_.max_zones && own_.size() > 1)
+      why.detail += fmt::format(", and max-zones is {}", *policy_.max_zones);
   }
 }
 
@@ -169,7 +195,7 @@ void Planner::ExplainNodes(const Pool& pool, const std::vector<Cell>& cells) {
     for (const Cell& cell : cells) why.Add(capacities_.Why(session_, pool, subject, cell.id));
   } else {
     for (const HeldQuota& held : pool.held)
-      if (const NodeId node = cluster_.quotas()[held.quota].node; node.valid()) {
+      if (const NodeId node = NodeOf(held.quota); node.valid()) {
         if (!cluster_.nodes()[node].exists())
           why.detail = fmt::format("quota {} is bound to node {}, which doesn't exist",
                                    cluster_.quotas()[held.quota].name, cluster_.nodes()[node].name);

@@ -17,13 +17,13 @@ using model::Reason;
 using model::SpecId;
 using model::TaskId;
 
-std::map<TaskId, Reason> Planner::Misplaced(const std::map<TaskId, NodeId>& places) {
+Planner::Wrong Planner::Misplaced(const Places& places) {
   std::vector<TaskId> chain, others;
   const model::Job& job = cluster_.jobs()[round_.job];
   round_.extras = job.ready >= job.needed;
   for (const TaskId task : job.ranked)
     if (places.contains(task)) (InChain(task) ? chain : others).push_back(task);
-  std::map<TaskId, Reason> wrong;
+  Wrong wrong;
   std::vector<TaskId> accelerated;
   for (const std::vector<TaskId>* tasks : {&chain, &others})
     std::ranges::copy_if(*tasks, std::back_inserter(accelerated),
@@ -36,8 +36,7 @@ std::map<TaskId, Reason> Planner::Misplaced(const std::map<TaskId, NodeId>& plac
   return wrong;
 }
 
-void Planner::OfOtherSpec(const std::vector<TaskId>& tasks, const std::map<TaskId, NodeId>& places,
-                          std::map<TaskId, Reason>& wrong) const {
+void Planner::OfOtherSpec(Tasks tasks, const Places& places, Wrong& wrong) const {
   SpecId spec = cluster_.nodes()[places.at(tasks.front())].spec;
   if (const auto placed = SpecOfPlaced(tasks)) spec = *placed;
   for (const TaskId task : tasks)
@@ -45,8 +44,7 @@ void Planner::OfOtherSpec(const std::vector<TaskId>& tasks, const std::map<TaskI
       wrong.try_emplace(task, Reason::kSpecMismatch);
 }
 
-void Planner::OfOtherZone(const std::vector<TaskId>& chain, const std::map<TaskId, NodeId>& places,
-                          std::map<TaskId, Reason>& wrong) {
+void Planner::OfOtherZone(Tasks chain, const Places& places, Wrong& wrong) {
   const bool zoned =
       !policy_.cells.empty() && cluster_.cells()[policy_.cells.front()].key.zone.valid();
   if (!zoned) return;
@@ -69,8 +67,7 @@ void Planner::OfOtherZone(const std::vector<TaskId>& chain, const std::map<TaskI
     if (fresh.contains(ZoneOf(places.at(task)))) wrong.try_emplace(task, Reason::kZoneFull);
 }
 
-void Planner::OutOfOrder(const std::vector<TaskId>& chain, const std::map<TaskId, NodeId>& places,
-                         std::map<TaskId, Reason>& wrong) const {
+void Planner::OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const {
   topology::Positions positions;
   for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
     if (!InChain(id) || !HasRank(id)) continue;

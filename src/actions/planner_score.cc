@@ -164,8 +164,7 @@ bool Planner::TryHeld(TaskId task, std::span<const NodeId> nodes) {
   const Pool& pool = PoolOf(task);
   if (pool.held.empty()) return false;
   return std::any_of(pool.held.begin(), pool.held.end(), [&](const HeldQuota& held) {
-    const model::Quota& quota = cluster_.quotas()[held.quota];
-    const NodeId node = quota.node.valid() ? quota.node : quota.planned;
+    const NodeId node = NodeOf(held.quota);
     return node.valid() && std::find(nodes.begin(), nodes.end(), node) != nodes.end() &&
            TryPair(task, held.quota, node);
   });
@@ -173,8 +172,7 @@ bool Planner::TryHeld(TaskId task, std::span<const NodeId> nodes) {
 
 bool Planner::TryPair(TaskId task, QuotaId quota_id, NodeId node) {
   if (quota_id.valid()) {
-    const model::Quota& quota = cluster_.quotas()[quota_id];
-    const NodeId there = quota.node.valid() ? quota.node : quota.planned;
+    const NodeId there = NodeOf(quota_id);
     if (there.valid() && there != node) return false;
   }
   if (!QuotaMay(task, quota_id, node) || !session_.task_to_node.Feasible(task, node).fit() ||

@@ -50,72 +50,12 @@ std::vector<CellId> Planner::Candidates(std::span<const TaskId> chain) const {
   return cells;
 }
 
-// Does it have to wait for one zone, rather than be split for its whole life (F42)? Of a gang that
-// has begun the whole counts, as if none of it was placed; extras don't, they are no reason to
-// leave a zone that holds the gang.
-bool Planner::CouldWait(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
-  const auto any_holds = [&](std::span<const TaskId> tasks, const std::vector<Cell>& surveyed) {
-    return std::any_of(surveyed.begin(), surveyed.end(),
-                       [&](const Cell& cell) { return CouldHoldEmpty(tasks, cell); });
-  };
-  if (own_.empty()) return any_holds(chain, cells);
-  const std::set<TaskId> planned(chain.begin(), chain.end());
-  std::vector<TaskId> whole;
-  std::set<TaskId> placed;
-  std::set<QuotaId> theirs;
-  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
-    if (!InChain(id)) continue;
-    if (PlaceOf(id).valid()) {
-      const model::Task& task = cluster_.tasks()[id];
-      placed.insert(id);
-      theirs.insert(task.bound() ? task.quota : task.claim.quota);
-      whole.push_back(id);
-    } else if (!round_.extras && planned.contains(id)) {
-      whole.push_back(id);
-    }
-  }
-  std::erase_if(theirs, [&](QuotaId quota) {
-    return !quota.valid() || !std::ranges::all_of(cluster_.quotas()[quota].tasks, [&](TaskId task) {
-      return placed.contains(task);
-    });
-  });
-  Demanded demanded = demanded_;
-  for (const TaskId task : whole)
-    if (const QuotaId quota = cluster_.quotas().Find(cluster_.tasks()[task].facts->required_quota);
-        quota.valid() && (theirs.contains(quota) || !cluster_.quotas()[quota].node.valid()))
-      demanded.insert(quota);
-  std::map<std::pair<model::ClassId, std::string>, Pool> pools;
-  std::swap(pools, pools_);
-  for (const TaskId task : whole) {
-    const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-    const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
-    if (added) at->second = DrawPoolWith(session_, task, demanded, theirs);
-  }
-  std::vector<CellId> where;
-  for (const Cell& cell : cells) where.push_back(cell.id);
-  const bool could = any_holds(whole, Survey(whole, where));
-  std::swap(pools, pools_);
-  return could;
-}
-
-// How many zones may the gang have beside those where it is? It may span as many as it says, once
-// its patience is over; else one, or as many as it takes when no zone could hold it even when
-// empty.
-int64_t Planner::MostMore(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
-  if (more_) return *more_;
-  int64_t most = policy_.max_zones.value_or(INT64_MAX);
-  const bool patient = !policy_.max_zones || session_.now().wall < policy_.patient_until;
-  if (patient && CouldWait(chain, cells)) most = 1;
-  more_ = std::max(most - static_cast<int64_t>(own_.size()), int64_t{0});
-  return *more_;
-}
-
 // The most that cells which these tasks may have together count: of one spec code, unless nothing
 // ties them to one; all of the gang's own zones, and so many others.
 int64_t Planner::Reach(std::span<const TaskId> tasks, const std::vector<Cell>& cells,
                        int64_t Cell::* count, int64_t more) const {
   if (!Zoned(cells)) {
-    if (!AsksAccelerator(cluster_, tasks.front()))
+    if (!InChain(tasks.front()) && !AsksAccelerator(cluster_, tasks.front()))
       return std::accumulate(cells.begin(), cells.end(), int64_t{0},
                              [&](int64_t sum, const Cell& cell) { return sum + cell.*count; });
     more = 1;
@@ -206,8 +146,15 @@ template <class Cells, class Room>
 void AddSeveral(int64_t n, size_t more, const Cells& own, const Cells& others, Room room,
                 std::vector<Cells>& choices) {
   AddSets(n, 2, own.size(), own, {}, room, choices);
-  if (!own.empty())
+  if (!own.empty()) {
     AddSets(std::max<int64_t>(n - SumOf(own, room), 1), 1, more, others, own, room, choices);
+    // Whom ranks tie to a place may need exactly one that counts don't favour.
+    constexpr size_t kMost = 64;
+    for (size_t i = 0; i < others.size() && i < kMost && more > 0; ++i) {
+      choices.push_back(own);
+      choices.back().push_back(others[i]);
+    }
+  }
   AddSets(n, 2, more, others, {}, room, choices);
   Cells all = own;
   all.insert(all.end(), others.begin(), others.end());
@@ -240,12 +187,40 @@ std::vector<Planner::Choice> Planner::Choices(int64_t n, int64_t more,
   }
   std::vector<Choice> choices;
   AddSingles(n, cells, room, choices);
-  for (const auto& [spec, some] : by_spec)
-    AddSeveral(n, static_cast<size_t>(std::min<int64_t>(more, INT32_MAX)), some.own, some.others,
-               room, choices);
+  const auto limit = static_cast<size_t>(std::min<int64_t>(more, INT32_MAX));
+  for (const auto& [spec, some] : by_spec) {
+    AddSeveral(n, limit, some.own, some.others, room, choices);
+    AddCover(limit, some.own, some.others, choices);
+  }
   for (Choice& choice : choices) std::ranges::sort(choice, {}, &Cell::rank);
   std::erase_if(choices, [&](const Choice& choice) { return FreshIn(choice) > more; });
   return choices;
+}
+
+// Tasks that differ may each need cells of another kind: one cell after the other that takes most
+// of those who are left.
+void Planner::AddCover(size_t more, Choice own, Choice others, std::vector<Choice>& choices) const {
+  if (kinds_.size() < 2) return;
+  std::vector<int64_t> left = kinds_;
+  const auto gain = [&](const Cell* cell) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < left.size(); ++k)
+      sum += std::clamp<int64_t>(cell->kinds[k], 0, std::max<int64_t>(left[k], 0));
+    return sum;
+  };
+  const auto take = [&](const Cell* cell) {
+    for (size_t k = 0; k < left.size(); ++k) left[k] -= std::max<int64_t>(cell->kinds[k], 0);
+  };
+  for (const Cell* cell : own) take(cell);
+  while (own.size() < 2 || std::ranges::any_of(left, [](int64_t some) { return some > 0; })) {
+    if (more-- == 0 || others.empty()) return;
+    const auto best = std::ranges::max_element(others, {}, gain);
+    if (gain(*best) == 0) return;
+    take(*best);
+    own.push_back(*best);
+    others.erase(best);
+  }
+  choices.push_back(std::move(own));
 }
 
 int64_t Planner::FreshIn(const Choice& choice) const {
@@ -269,8 +244,12 @@ std::vector<Planner::Attempt> Planner::Attempts(std::span<const TaskId> chain,
   if (std::ranges::any_of(cells, [](const Cell& cell) { return cell.evicting > cell.capacity; }))
     add(&Cell::evicting, true);
   std::vector<Attempt> attempts;
-  for (auto& [span, choices] : by_span)
-    for (Choice& choice : choices) attempts.push_back({std::move(choice), std::get<2>(span)});
+  size_t group = 0;
+  for (auto& [span, choices] : by_span) {
+    for (Choice& choice : choices)
+      attempts.push_back({std::move(choice), std::get<2>(span), group});
+    ++group;
+  }
   return attempts;
 }
 

@@ -40,12 +40,41 @@ TEST_F(Begun, ItsOwnZonesComeFirst) {
   EXPECT_THAT(c.Cycle(), BindsTasks("w-3", "n3")) << "though m0 is as free and stands before it";
 }
 
-TEST_F(Begun, TheRestOfAGangThatOneZoneHoldsWaitsForIt) {
-  c.Leaf("S3", "n[4-6]", "gpu=8 hca=8");
-  Gang(3, "");
-  EXPECT_THAT(c.Cycle(), BindsNothing()) << "S3 could hold all three";
+TEST_F(Begun, TheRestOfAGangThatItsZoneHoldsWaitsForIt) {
+  c.Pod("stranger", "gpu=1 scheduler=other node=n1");
+  Gang(2, "", "n0");
+  EXPECT_THAT(c.Cycle(), BindsNothing()) << "S1 could hold both";
   EXPECT_EQ(c.Why("default/w"), "ZoneFull");
   EXPECT_EQ(c.Detail("default/w"), "roce#S1 has room for 0 of 1");
+}
+
+TEST_F(Begun, AZoneWhereNoneOfThemStandsIsNotWaitedFor) {
+  c.Leaf("S3", "n[4-6]", "gpu=8 hca=8");
+  for (int i = 4; i < 7; ++i)
+    c.Pod(fmt::format("stranger{}", i), fmt::format("gpu=1 scheduler=other node=n{}", i));
+  Gang(3, "");
+  EXPECT_THAT(c.Cycle(), BindsTasks("w-2", "n2")) << "S3 could hold all three, and never will";
+}
+
+TEST_F(Begun, ACordonInItsZoneIsNoReasonToLeaveIt) {
+  Gang(2, "");
+  c.Edit<api::Node>("n1", [](api::Node& it) { it.spec.unschedulable = true; });
+  EXPECT_THAT(c.Cycle(), BindsNothing()) << "the extra's zone still holds what the gang needs";
+  c.Remove<api::Pod>("default/w-1");
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+  c.Edit<api::Node>("n1", [](api::Node& it) { it.spec.unschedulable = false; });
+  EXPECT_EQ(c.Cycle().size(), 1u);
+}
+
+TEST(Away, AZoneWithANodeThatIsAwayForAMomentIsWaitedFor) {
+  Cluster c;
+  c.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Leaf("S2", "n2", "gpu=8 hca=8");
+  c.Quotas("q[0-9]", "gpu=8 hca=8");
+  c.Edit<api::Node>("n1", [](api::Node& it) { it.status.conditions[0].status = "False"; });
+  c.Job("two", 2, "gpu=8 hca=8");
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+  c.Tick(std::chrono::minutes(2));
+  EXPECT_THAT(c.Cycle(), BindsTasks("two-[0-1]", "n0,n2")) << "nobody waits for a lost node";
 }
 
 TEST_F(Begun, ItMaySpanAsManyZonesAsItSays) {
@@ -88,8 +117,7 @@ TEST_F(Begun, ItNeverLeavesItsSpecCode) {
   EXPECT_THAT(two.Cycle(), BindsTasks("w-1", "n2"));
 }
 
-TEST_F(Begun, ALostMembersQuotaOfItsOwnShapeIsNoReasonToWait) {
-  // All quotas of the gang's shape are its own but one: an empty S1 holds two of them all the same.
+TEST_F(Begun, QuotasThatAreAllItsOwnCountAsIfTheyWereFree) {
   Cluster c2;
   c2.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Leaf("S2", "n2", "gpu=8 hca=8");
   c2.Quotas("q[0-1]", "gpu=8 hca=8").Put(testing::MakeGroup("w", 2, {}));
@@ -100,6 +128,17 @@ TEST_F(Begun, ALostMembersQuotaOfItsOwnShapeIsNoReasonToWait) {
 }
 
 // --- words ---
+
+TEST_F(Begun, AFullSetOfZonesIsNamedWithItsLimit) {
+  c.Leaf("S3", "n4", "gpu=8 hca=8");
+  for (const char* node : {"n2", "n3"})
+    c.Pod(std::string("stranger-") + node, std::string("gpu=1 scheduler=other node=") + node);
+  Gang(3, "zones=2", "n0,n2");
+  c.Pod("stranger", "gpu=1 scheduler=other node=n1");
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+  EXPECT_EQ(c.Why("default/w"), "ZoneFull");
+  EXPECT_EQ(c.Detail("default/w"), "its 2 zones have room for 0 of 1, and max-zones is 2");
+}
 
 TEST_F(Begun, OnlyNodesOfOneSpecCodeCountTogether) {
   Cluster two;
@@ -143,6 +182,44 @@ TEST_F(Begun, ADemandedQuotaThatIsFullIsNamedWithWhoDemandsIt) {
   c.Job("both", 2, "gpu=8 hca=8 required=q9");
   c.Cycle();
   EXPECT_EQ(c.Detail("default/both"), "quota q9 is enough for 1 of 2");
+}
+
+// --- zones that hold nobody cost the others nothing ---
+
+struct Unlike : ::testing::Test {
+  Cluster c;
+  // One member of 1 GPU and 16 of 4: 65.
+  void Mixed(const std::string& words) {
+    c.Quotas("one", "gpu=1 hca=1").Quotas("q[0-15]", "gpu=4 hca=4");
+    c.Put(testing::MakeGroup("mixed", 17, *testing::ReadWords(words)));
+    c.Workers("mixed", 0, 0, "gpu=1 hca=1").Workers("mixed", 1, 16, "gpu=4 hca=4");
+  }
+};
+
+TEST_F(Unlike, AZoneThatIsAlmostLargeEnoughUsesUpNobodysSteps) {
+  c.Leaf("S0", "n[0-7]", "gpu=8 hca=8").Leaf("S1", "n[8-16]", "gpu=8 hca=8");
+  Mixed("zones=1");
+  EXPECT_EQ(c.Cycle().size(), 17u) << c.Why("default/mixed") << c.Detail("default/mixed");
+}
+
+TEST_F(Unlike, ManyZonesThatHoldNobodyLeaveStepsForTheRightOne) {
+  for (int leaf = 0; leaf < 20; ++leaf)  // 65 GPUs, in pieces of 5 where only one of 4 fits
+    c.Leaf(fmt::format("S{}", leaf), fmt::format("n[{}-{}]", 13 * leaf, 13 * leaf + 12),
+           "gpu=5 hca=5");
+  c.Leaf("S20", "n[500-508]", "gpu=8 hca=8");
+  Mixed("zones=1");
+  EXPECT_EQ(c.Cycle().size(), 17u) << c.Why("default/mixed") << c.Detail("default/mixed");
+}
+
+TEST_F(Unlike, KindsThatEachNeedAnotherZoneFindThemAmongMany) {
+  for (int leaf = 0; leaf < 9; ++leaf)
+    c.Leaf(fmt::format("S{}", leaf), fmt::format("n[{}-{}]", 10 * leaf, 10 * leaf + 5),
+           fmt::format("gpu=8 hca=8 label=rack:{}", leaf < 7    ? "x"
+                                                    : leaf == 7 ? "b"
+                                                                : "c"));
+  c.Quotas("q[0-9]", "gpu=8 hca=8").Put(testing::MakeGroup("w", 4, *testing::ReadWords("zones=2")));
+  c.Workers("w", 0, 1, "gpu=8 hca=8 select=rack:b").Workers("w", 2, 3, "gpu=8 hca=8 select=rack:c");
+  EXPECT_EQ(c.Cycle().size(), 4u) << c.Why("default/w") << c.Detail("default/w");
 }
 
 }  // namespace

@@ -13,11 +13,14 @@ using model::NodeId;
 using model::QuotaId;
 using model::TaskId;
 
-std::string Cache::CheckJob(const Round& round, const model::Cluster& seen) const {
-  const model::JobId id = cluster_.jobs().Find(round.job);
-  if (!id.valid() || !cluster_.jobs()[id].exists())
+namespace {
+
+std::string CheckJob(const model::Cluster& cluster, const Round& round,
+                     const model::Cluster& seen) {
+  const model::JobId id = cluster.jobs().Find(round.job);
+  if (!id.valid() || !cluster.jobs()[id].exists())
     return fmt::format("group {} is gone", round.job);
-  const model::Job& job = cluster_.jobs()[id];
+  const model::Job& job = cluster.jobs()[id];
   if (job.uid() != round.group_uid) return fmt::format("group {} was made anew", round.job);
   const model::JobId seen_id = seen.jobs().Find(round.job);
   if (!seen_id.valid() || seen.jobs()[seen_id].queue != job.queue)
@@ -31,35 +34,37 @@ std::string Cache::CheckJob(const Round& round, const model::Cluster& seen) cons
   return {};
 }
 
-std::string Cache::CheckQuota(const RoundEntry& entry, const model::Cluster& seen) const {
-  const QuotaId quota_id = cluster_.quotas().Find(entry.quota_name);
-  if (!quota_id.valid() || !cluster_.quotas()[quota_id].usable())
+std::string CheckQuota(const model::Cluster& cluster, const RoundEntry& entry,
+                       const model::Cluster& seen) {
+  const QuotaId quota_id = cluster.quotas().Find(entry.quota_name);
+  if (!quota_id.valid() || !cluster.quotas()[quota_id].usable())
     return fmt::format("quota {} can't be used any more", entry.quota_name);
-  const model::Quota& quota = cluster_.quotas()[quota_id];
+  const model::Quota& quota = cluster.quotas()[quota_id];
   const model::Quota& seen_quota = seen.quotas()[entry.quota];
   if (!seen_quota.exists() || quota.object->metadata.uid != seen_quota.object->metadata.uid ||
       quota.quota_class != seen_quota.quota_class)
     return fmt::format("quota {} changed", entry.quota_name);
-  if (quota.node.valid() && cluster_.nodes()[quota.node].name != entry.node_name)
+  if (quota.node.valid() && cluster.nodes()[quota.node].name != entry.node_name)
     return fmt::format("quota {} is bound to {} meanwhile", entry.quota_name,
-                       cluster_.nodes()[quota.node].name);
+                       cluster.nodes()[quota.node].name);
   return {};
 }
 
-std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const {
-  const TaskId task = cluster_.tasks().Find(entry.uid);
+std::string CheckEntry(const model::Cluster& cluster, const RoundEntry& entry,
+                       const model::Cluster& seen) {
+  const TaskId task = cluster.tasks().Find(entry.uid);
   if (!task.valid()) return fmt::format("pod {}/{} is gone", entry.namespace_, entry.name);
-  if (!cluster_.tasks()[task].placeable())
+  if (!cluster.tasks()[task].placeable())
     return fmt::format("pod {}/{} can't be placed any more", entry.namespace_, entry.name);
-  if (cluster_.tasks()[task].facts->task_class != seen.tasks()[entry.task].facts->task_class)
+  if (cluster.tasks()[task].facts->task_class != seen.tasks()[entry.task].facts->task_class)
     return fmt::format("pod {}/{} changed", entry.namespace_, entry.name);
 
   if (!entry.direct())
-    if (std::string what = CheckQuota(entry, seen); !what.empty()) return what;
-  const NodeId node_id = cluster_.nodes().Find(entry.node_name);
-  if (!node_id.valid() || !cluster_.nodes()[node_id].exists())
+    if (std::string what = CheckQuota(cluster, entry, seen); !what.empty()) return what;
+  const NodeId node_id = cluster.nodes().Find(entry.node_name);
+  if (!node_id.valid() || !cluster.nodes()[node_id].exists())
     return fmt::format("node {} is gone", entry.node_name);
-  const model::Node& node = cluster_.nodes()[node_id];
+  const model::Node& node = cluster.nodes()[node_id];
   if (!node.ready) return fmt::format("node {} is no longer ready", entry.node_name);
   if (node.object->metadata.deleting())
     return fmt::format("node {} is being deleted", entry.node_name);
@@ -69,27 +74,29 @@ std::string Cache::CheckEntry(const RoundEntry& entry, const model::Cluster& see
 }
 
 // With the claims open: what spot pods use is nobody else's, and within its pool.
-std::string Cache::CheckSpotRoom(const RoundEntry& entry) const {
-  const model::Node& node = cluster_.nodes()[entry.node];
-  const model::PodFacts& facts = *cluster_.tasks()[entry.task].facts;
+std::string CheckSpotRoom(const model::Cluster& cluster, const RoundEntry& entry) {
+  const model::Node& node = cluster.nodes()[entry.node];
+  const model::PodFacts& facts = *cluster.tasks()[entry.task].facts;
   if (!model::PoolsHold(node.pools, node.spot))
     return fmt::format("the spot pool of node {} is full", entry.node_name);
   model::Resources taken;
   for (const auto& [name, value] : node.used + node.pledged)
     if (facts.request[name] > 0 || name == facts.spot_device) taken.Set(name, value);
-  if (const auto missing = model::FirstMissing(taken, node.allocatable, names_->resources);
+  if (const auto missing = model::FirstMissing(taken, node.allocatable, cluster.names().resources);
       missing.valid())
     return fmt::format("node {} has no room left for {}", entry.node_name,
-                       names_->resources.Name(missing));
+                       cluster.names().resources.Name(missing));
   return {};
 }
+
+}  // namespace
 
 // With the claims open: does every quota and node still hold what it carries? Only what a task asks
 // for, or the round adds, can be refused: a node that is short of something else stays usable.
 std::string Cache::CheckRoom(const Round& round, const CommittedBefore& before) const {
   for (const RoundEntry& entry : round.entries) {
     if (entry.direct()) {
-      if (std::string what = CheckSpotRoom(entry); !what.empty()) return what;
+      if (std::string what = CheckSpotRoom(cluster_, entry); !what.empty()) return what;
       continue;
     }
     const model::Quota& quota = cluster_.quotas()[entry.quota];
@@ -136,9 +143,11 @@ std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluste
   const auto refuse = [&](std::string what) {
     return std::unexpected(Refusal{model::Reason::kPlacementConflict, std::move(what)});
   };
-  if (std::string what = CheckJob(round, seen); !what.empty()) return refuse(std::move(what));
+  if (std::string what = CheckJob(cluster_, round, seen); !what.empty())
+    return refuse(std::move(what));
   for (const RoundEntry& entry : round.entries)
-    if (std::string what = CheckEntry(entry, seen); !what.empty()) return refuse(std::move(what));
+    if (std::string what = CheckEntry(cluster_, entry, seen); !what.empty())
+      return refuse(std::move(what));
   // Ids are stable while a snapshot holds them; resolve once more all the same, by what was
   // checked.
   for (RoundEntry& entry : round.entries) {

@@ -38,12 +38,10 @@ class Cache {
   Effect Apply(const api::Delta<api::PriorityClass>& delta);
   Effect Apply(const api::Delta<api::PodDisruptionBudget>& delta);
 
-  // Time passed: nodes NotReady (or gone) since `lost_before` lose what no pod holds there.
-  // Call before Apply with the time to stamp changes with.
-  void SetNow(Instant now);
+  // Time passed: nodes NotReady (or gone) for so long lose what no pod holds there.
+  void SetNow(Instant now);  // before Apply: what to stamp changes with
   Effect MarkLostNodes(Duration lost_after);
-  // When MarkLostNodes would next change something.
-  std::optional<MonoTime> NextLoss(Duration lost_after) const;
+  std::optional<MonoTime> NextLoss(Duration lost_after) const;  // when that may change something
 
   // --- snapshots ---
   // Brings `snapshot` up to date, undoing what a session left in it: by what changed since when it
@@ -118,15 +116,10 @@ class Cache {
   void Settle();  // Flush, and note quotas whose picture may be stale
   void CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEntry& entry,
                     model::JobId job, Adoption& adoption) const;
-  std::string CheckQuota(const RoundEntry& entry, const model::Cluster& seen) const;
-  std::string CheckSpotRoom(const RoundEntry& entry) const;
-  std::string CheckEntry(const RoundEntry& entry, const model::Cluster& seen) const;
   // What stood on the round's nodes before its claims.
   using CommittedBefore = std::map<model::NodeId, model::Resources>;
   CommittedBefore CommittedOn(const Round& round) const;
   std::string CheckRoom(const Round& round, const CommittedBefore& before) const;
-  std::string CheckJob(const Round& round, const model::Cluster& seen) const;
-  static Basis BasisOf(const model::Cluster& cluster, std::string_view uid);
   Send Holds(const Round& round, const RoundEntry& entry) const;
   bool PictureStale(model::QuotaId id) const;
   Picture Paint(model::QuotaId id) const;

@@ -15,6 +15,19 @@ using model::NodeId;
 using model::QuotaId;
 using model::TaskId;
 
+namespace {
+
+Basis BasisOf(const model::Cluster& cluster, std::string_view uid) {
+  const TaskId id = cluster.tasks().Find(uid);
+  if (!id.valid() || !cluster.tasks()[id].claim.node.valid()) return {};
+  const model::Task& task = cluster.tasks()[id];
+  return {
+      cluster.nodes()[task.claim.node].static_generation, task.facts->task_class,
+      task.claim.quota.valid() ? cluster.quotas()[task.claim.quota].quota_class : model::ClassId{}};
+}
+
+}  // namespace
+
 void Cache::Acknowledge(uint64_t round) {
   const std::lock_guard lock(mutex_);
   const auto found = rounds_.find(round);
@@ -27,15 +40,6 @@ void Cache::Acknowledge(uint64_t round) {
     claim.phase = Claim::Phase::kClaimed;
     cluster_.SetClaim(id, claim);
   }
-}
-
-Basis Cache::BasisOf(const model::Cluster& cluster, std::string_view uid) {
-  const TaskId id = cluster.tasks().Find(uid);
-  if (!id.valid() || !cluster.tasks()[id].claim.node.valid()) return {};
-  const model::Task& task = cluster.tasks()[id];
-  return {
-      cluster.nodes()[task.claim.node].static_generation, task.facts->task_class,
-      task.claim.quota.valid() ? cluster.quotas()[task.claim.quota].quota_class : model::ClassId{}};
 }
 
 bool Cache::Approve(uint64_t round, const model::Cluster& seen) {

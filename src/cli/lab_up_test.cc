@@ -239,7 +239,7 @@ spec: {{queueName: default, request: {{cpu: 1}}}}
 TEST_F(LabUp, OverwritesOnlyWhatItWrote) {
   Write("kubeconfig", "apiVersion: v1\nkind: Config\n");
   const auto refused = Up();
-  EXPECT_EQ(refused->Wait(), 1);
+  EXPECT_EQ(refused->Wait(), 2);
   EXPECT_NE(refused->said().find("was not written by skyctl lab up"), std::string::npos);
   EXPECT_EQ(ReadText(Path("kubeconfig")), "apiVersion: v1\nkind: Config\n");
   fs::remove(Path("kubeconfig"));
@@ -255,7 +255,7 @@ TEST_F(LabUp, SaysWhatIsWrongWithItsFiles) {
   Write("faults.yaml", "faults: [{match: {}, action: {cuut: true}}]\n");
   const auto said = [&](std::vector<std::string> arguments) {
     const auto lab = Up(std::move(arguments));
-    EXPECT_EQ(lab->Wait(), 1);
+    EXPECT_EQ(lab->Wait(), 2);
     return lab->said();
   };
   EXPECT_NE(said({"-f", Path("bad.yaml")})

@@ -46,7 +46,7 @@ std::string_view Plainly(Reason reason) {
     case Reason::kTaintNotTolerated:
       return "a taint that it doesn't tolerate";
     case Reason::kNodeSelectorMismatch:
-      return "without the labels that it asks for";
+      return "without the labels that it or its quota asks for";
     case Reason::kNodeAffinityMismatch:
       return "not what its node affinity asks for";
     case Reason::kPortConflict:

@@ -89,7 +89,7 @@ class Cluster {
   void ReleaseFreed();
 
   bool MayUse(QueueId queue, const Quota& quota) const;  // may jobs of `queue` use `quota`?
-  std::string Dump() const;  // everything derived as sorted text: equal clusters, equal dumps
+  std::string Dump() const;   // everything derived as sorted text: equal clusters, equal dumps
   std::string Audit() const;  // recounts all rows from the facts; "" or the first difference
 
  private:
@@ -107,15 +107,12 @@ class Cluster {
   void UnrefQueue(QueueId id);
   void FreeIfUnused(NodeId id), FreeIfUnused(QuotaId id);
   void FreeIfUnused(JobId id), FreeIfUnused(QueueId id);
-  void Detach(TaskId id);  // from its job, node and quota
-  void Attach(TaskId id);
+  void Detach(TaskId id), Attach(TaskId id);  // from and to its job, node and quota
   void AssignQueue(JobId id, std::string_view queue_name);
-  void AssignLine(JobId id);
-  void AssignLines(std::string_view namespace_);
+  void AssignLine(JobId id), AssignLines(std::string_view namespace_);
   void SetParent(QueueId id, std::string_view parent);
   // Before and after anything that decides where a task's request is used.
-  void TakeUse(TaskId id);
-  void AddUse(TaskId id);
+  void TakeUse(TaskId id), AddUse(TaskId id);
   void RecountUses();
   void TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class);
   void LeaveCells(NodeId id, const Node& row), EnterCells(NodeId id);
@@ -125,8 +122,7 @@ class Cluster {
   void Recount(QuotaId id), Recount(NodeId id), Recount(JobId id);
   void RecountUse(NodeId id);
   void RecountState(TaskId id);
-  void NoteWaiting(JobId id);
-  void NoteSets(TaskId id);
+  void NoteWaiting(JobId id), NoteSets(TaskId id);
   void NoteMoved(const Quota& quota);
 
   std::shared_ptr<Names> names_;

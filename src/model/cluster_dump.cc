@@ -60,23 +60,26 @@ std::string ShelvesText(const Cluster& cluster, const Queue& queue) {
                      NamesOf(held, cluster.quotas()), NamesOf(partial, cluster.quotas()));
 }
 
+std::string NodeLine(const Cluster& cluster, NodeId id) {
+  const Node& node = cluster.nodes()[id];
+  const Names& names = cluster.names();
+  return fmt::format(
+      "node {} seen={} ready={} lost={} alloc={} used={} releasing={} pledged={} evictable={} "
+      "spot={}/{} quotaRequests={} committed={} tasks={} direct={} quotas={} planned={}",
+      node.name, node.exists(), node.ready, node.lost, Text(node.allocatable, names),
+      Text(node.used, names), Text(node.releasing, names), Text(node.pledged, names),
+      Text(node.evictable, names), node.spot.exclusive, node.spot.shared,
+      Text(node.quota_requests, names), Text(node.committed, names),
+      NamesOf(node.tasks, cluster.tasks()), NamesOf(node.direct, cluster.tasks()),
+      NamesOf(node.quotas, cluster.quotas()), NamesOf(node.planned_quotas, cluster.quotas()));
+}
+
 }  // namespace
 
 std::string Cluster::Dump() const {
   std::string text;
   const auto line = [&](std::string one) { text += one + "\n"; };
-  for (const NodeId id : LiveByName<NodeId>(nodes_)) {
-    const Node& node = nodes_[id];
-    line(fmt::format(
-        "node {} seen={} ready={} lost={} alloc={} used={} releasing={} pledged={} evictable={} "
-        "spot={}/{} quotaRequests={} committed={} tasks={} direct={} quotas={} planned={}",
-        node.name, node.exists(), node.ready, node.lost, Text(node.allocatable, *names_),
-        Text(node.used, *names_), Text(node.releasing, *names_), Text(node.pledged, *names_),
-        Text(node.evictable, *names_), node.spot.exclusive, node.spot.shared,
-        Text(node.quota_requests, *names_), Text(node.committed, *names_),
-        NamesOf(node.tasks, tasks_), NamesOf(node.direct, tasks_), NamesOf(node.quotas, quotas_),
-        NamesOf(node.planned_quotas, quotas_)));
-  }
+  for (const NodeId id : LiveByName<NodeId>(nodes_)) line(NodeLine(*this, id));
   for (const QuotaId id : LiveByName<QuotaId>(quotas_)) {
     const Quota& quota = quotas_[id];
     line(fmt::format(

@@ -386,10 +386,48 @@ Answer Search::Run() {
   return answer;
 }
 
+// All spots together have less of something than the tasks ask for: no need to try. Quotas that are
+// on spots already are paid for; tolerances add up.
+bool TooLittle(const Question& question, const model::ResourceNames& names) {
+  Resources asked, used, room, idle;
+  bool all_idle = true;
+  std::vector<bool> direct(question.kinds.size());
+  for (size_t k = 0; k < direct.size(); ++k)
+    direct[k] = std::ranges::any_of(question.kinds[k].shelves,
+                                    [&](size_t shelf) { return question.shelves[shelf].direct; });
+  for (const Chained& task : question.tasks) {
+    if (!direct[task.kind]) asked += question.kinds[task.kind].request;
+    used += question.kinds[task.kind].uses;
+  }
+  const auto add = [](Resources& sum, const Resources& some) {
+    for (const auto& [name, value] : some)
+      if (value > 0) sum.Set(name, sum[name] > INT64_MAX - value ? INT64_MAX : sum[name] + value);
+  };
+  for (const Spot& spot : question.spots) {
+    add(room, spot.room);
+    if (spot.idle) add(idle, *spot.idle);
+    all_idle = all_idle && spot.idle;
+  }
+  for (const Held& held : question.held) add(room, held.share.request);
+  const auto less = [&](const Resources& wanted, const Resources& have) {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const model::Amount& one) {
+      const int64_t slack =
+          names.IsScalar(one.name) ? 10 * static_cast<int64_t>(question.tasks.size()) : 0;
+      return one.value > 0 && one.value - slack > have[one.name];
+    });
+  };
+  return less(asked, room) || (all_idle && less(used, idle));
+}
+
 }  // namespace
 
 Answer FindPlaces(const Question& question, const model::ResourceNames& names, int64_t budget) {
   if (question.tasks.empty()) return {};
+  if (TooLittle(question, names)) {
+    Answer none;
+    none.steps = static_cast<int64_t>(question.tasks.size() + question.spots.size());
+    return none;
+  }
   return Search(question, names, budget).Run();
 }
 

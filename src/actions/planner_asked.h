@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A question of the planner's, with what its numbers mean. For the planner's own sources.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "actions/planner.h"
+
+namespace sky::actions {
+
+struct Planner::Asked {
+  topology::Question question;
+  std::vector<model::TaskId> tasks;
+  std::vector<model::NodeId> nodes;            // by spot
+  size_t inside = 0;                           // so many of them, from the left, have an order
+  std::unordered_map<size_t, size_t> spot_of;  // by node
+  std::vector<const Pool*> kinds;
+  std::vector<FreeShelf> shelves;
+  std::vector<model::QuotaId> held;
+};
+
+}  // namespace sky::actions

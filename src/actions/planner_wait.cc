@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a gang wait for one zone, rather than be split for its whole life (F42)?
+#include <algorithm>
+
+#include "actions/planner_asked.h"
+#include "actions/round_tasks.h"
+
+namespace sky::actions {
+
+using model::CellId;
+using model::NodeId;
+using model::QuotaId;
+using model::Reason;
+using model::TaskId;
+
+// How many zones may the gang have beside those where it is? It may span as many as it says, once
+// its patience is over; else one, or as many as it takes when there is none to wait for.
+int64_t Planner::MostMore(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  if (more_) return *more_;
+  int64_t most = policy_.max_zones.value_or(INT64_MAX);
+  const bool patient = !policy_.max_zones || session_.now().wall < policy_.patient_until;
+  if (patient && CouldWait(chain, cells)) most = 1;
+  more_ = std::max(most - static_cast<int64_t>(own_.size()), int64_t{0});
+  return *more_;
+}
+
+// One that hasn't begun: for any zone that could hold it. One that has: its members won't move, so
+// only for the zone where all of them are.
+bool Planner::CouldWait(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  if (own_.empty())
+    return std::ranges::any_of(cells, [&](const Cell& cell) { return CouldHold(chain, cell); });
+  return own_.size() == 1 && OwnCouldHoldAll(chain, cells);
+}
+
+// The whole of a gang that has begun, as if none of it was placed. Extras don't count, they are no
+// reason to leave a zone that holds the gang.
+bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+  const std::set<TaskId> planned(chain.begin(), chain.end());
+  std::vector<TaskId> whole;
+  std::set<TaskId> placed;
+  std::set<QuotaId> theirs;
+  for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
+    if (!InChain(id)) continue;
+    if (PlaceOf(id).valid()) {
+      const model::Task& task = cluster_.tasks()[id];
+      placed.insert(id);
+      theirs.insert(task.bound() ? task.quota : task.claim.quota);
+      whole.push_back(id);
+    } else if (!round_.extras && planned.contains(id)) {
+      whole.push_back(id);
+    }
+  }
+  std::erase_if(theirs, [&](QuotaId quota) {
+    return !quota.valid() || !std::ranges::all_of(cluster_.quotas()[quota].tasks, [&](TaskId task) {
+      return placed.contains(task);
+    });
+  });
+  Demanded demanded = demanded_;
+  for (const TaskId task : whole)
+    if (const QuotaId quota = cluster_.quotas().Find(cluster_.tasks()[task].facts->required_quota);
+        quota.valid() && (theirs.contains(quota) || !cluster_.quotas()[quota].node.valid()))
+      demanded.insert(quota);
+  std::map<std::pair<model::ClassId, std::string>, Pool> pools;
+  std::vector<int64_t> kinds = kinds_;
+  std::swap(pools, pools_);
+  for (const TaskId task : whole) {
+    const model::PodFacts& facts = *cluster_.tasks()[task].facts;
+    const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
+    if (added) at->second = DrawPoolWith(session_, task, demanded, theirs);
+  }
+  std::vector<CellId> where;
+  for (const Cell& cell : cells)
+    if (!Fresh(cell)) where.push_back(cell.id);
+  const std::vector<Cell> own = Survey(whole, where);
+  const bool could =
+      std::ranges::any_of(own, [&](const Cell& cell) { return CouldHold(whole, cell); });
+  std::swap(pools, pools_);
+  std::swap(kinds, kinds_);
+  return could;
+}
+
+// What keeps the task away passes by itself, or (where its gang runs already) is for newcomers.
+bool Planner::Passes(const model::Verdict& verdict, NodeId node) const {
+  if (verdict.reason == Reason::kNodeNotReady)
+    return !own_.empty() || (cluster_.nodes()[node].exists() && !cluster_.nodes()[node].lost);
+  return !own_.empty() && verdict.reason == Reason::kNodeUnschedulable;
+}
+
+// Could the cell hold these tasks if nothing else was there? Counts say no for certain; yes, where
+// all tasks are alike and get a share each. For the others the search says, without end of quotas.
+bool Planner::CouldHold(std::span<const TaskId> tasks, const Cell& cell) {
+  const auto n = static_cast<int64_t>(tasks.size());
+  if (cell.size < n) return false;
+  const Pool& pool = PoolOf(tasks.front());
+  const bool alike =
+      pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
+      std::ranges::all_of(tasks, [&](TaskId task) { return &PoolOf(task) == &pool; });
+  if (alike && cell.empty >= n) return true;
+  const std::vector<NodeId>& nodes = cluster_.cells()[cell.id].nodes;
+  const bool some_pass = std::ranges::any_of(nodes, [&](NodeId node) {
+    return Passes(session_.task_to_node.Feasible(tasks.front(), node), node);
+  });
+  if (cell.empty < n && !some_pass) return false;
+  Asked asked = Draw(tasks, nodes, policy_.strict, SIZE_MAX);
+  AsIfEmpty(asked);
+  const topology::Answer answer =
+      topology::FindPlaces(asked.question, cluster_.names().resources, budget_ / 16);
+  budget_ -= answer.steps + 1;
+  return answer.found();
+}
+
+void Planner::AsIfEmpty(Asked& asked) const {
+  topology::Question& question = asked.question;
+  question.fill = topology::Fill::kPack;
+  const auto spots = asked.nodes.size();
+  for (size_t s = 0; s < asked.shelves.size(); ++s) {
+    const FreeShelf& shelf = asked.shelves[s];
+    question.shelves[s].left = shelf.demanded ? 1 : static_cast<int64_t>(asked.tasks.size());
+    for (size_t spot = 0; spot < spots && !shelf.direct; ++spot) {
+      const model::Verdict verdict =
+          session_.quota_to_node.Feasible(shelf.sample, asked.nodes[spot]);
+      question.shelves[s].admits[spot] =
+          LacksRoomAlone(verdict) || Passes(verdict, asked.nodes[spot]);
+    }
+  }
+  const model::PodFacts& first = *cluster_.tasks()[asked.tasks.front()].facts;
+  for (size_t spot = 0; spot < spots; ++spot) {
+    const model::Resources& all = cluster_.nodes()[asked.nodes[spot]].allocatable;
+    question.spots[spot] = {all, all, 0, {}};
+    if (first.direct())
+      question.spots[spot].idle = SpotIdleWhenEmpty(cluster_, asked.nodes[spot], first);
+  }
+  for (size_t h = 0; h < asked.held.size(); ++h) {
+    topology::Spot& spot = question.spots[question.held[h].spot];
+    spot.room -= cluster_.quotas()[asked.held[h]].charge;
+    spot.quota_room -= cluster_.quotas()[asked.held[h]].request;
+  }
+  for (size_t k = 0; k < asked.kinds.size(); ++k)
+    for (size_t spot = 0; spot < spots; ++spot) {
+      topology::Kind& kind = question.kinds[k];
+      const model::Verdict verdict =
+          session_.task_to_node.Feasible(asked.kinds[k]->task, asked.nodes[spot]);
+      kind.admits[spot] =
+          (verdict.fit() || Passes(verdict, asked.nodes[spot])) &&
+          std::none_of(kind.request.begin(), kind.request.end(), [&](const model::Amount& one) {
+            return one.value > 0 && question.spots[spot].room[one.name] < 0;
+          });
+    }
+  for (topology::Chained& task : question.tasks) task.lowest = 0, task.highest = INT64_MAX;
+}
+
+}  // namespace sky::actions
