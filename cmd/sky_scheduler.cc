@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
     app.add_option("--kubeconfig", options.kubeconfig,
                    "else $KUBECONFIG, ~/.kube/config, the pod's service account");
     app.add_option("--config", options.config_file, "YAML; all defaults without it");
-    app.add_option("--http", options.http_address, "address of /healthz, /readyz, /metrics, /diagnose")
+    app.add_option("--http", options.http_address,
+                   "address of /healthz, /readyz, /metrics, /diagnose")
         ->capture_default_str();
     app.add_option("--http-port-file", options.http_port_file, "where the chosen port is written");
     app.add_option("--log-format", log_format, "text or json")->capture_default_str();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node with its two ledgers: what its quotas are charged, and what pods use. A row exists as soon as
-// anything names it; see entities.h.
+// Node with its two ledgers: what its quotas are charged, and what pods use. A row exists as soon
+// as anything names it; see entities.h.
 #pragma once
 
 #include <cstdint>
