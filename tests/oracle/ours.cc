@@ -11,7 +11,6 @@ namespace {
 
 using model::NodeId;
 using model::TaskId;
-using model::Verdict;
 
 }  // namespace
 

@@ -12,7 +12,6 @@ using framework::Session;
 using model::JobId;
 using model::JobQueue;
 using model::Reason;
-using model::Verdict;
 
 constexpr Duration kCleanUp = std::chrono::minutes(1);
 
