@@ -35,7 +35,7 @@ bool DependsOnPods(Session& session, JobId job) {
 
 uint64_t PodsMoved(Session& session) {
   session.neighbours().Follow(session.cluster());
-  return session.neighbours().changed() | 1;
+  return session.neighbours().changed() + 1;
 }
 
 }  // namespace
@@ -45,8 +45,16 @@ void Naps::Sleep(Session& session, JobId job, Want want) {
   const Duration longest = std::min<Duration>(kLongest, want.at_most);
   const bool depends = want.what != Want::What::kItself && DependsOnPods(session, job);
   const uint64_t neighbours = depends ? PodsMoved(session) : 0;
-  naps_[job.index()] = {cluster.jobs()[job].tick, cluster.queues_changed(),     neighbours,
-                        Grown(cluster),           session.now().mono + longest, std::move(want)};
+  Nap& nap = naps_[job.index()];
+  nap = {};
+  nap.job = cluster.jobs()[job].tick;
+  nap.queues = cluster.queues_changed();
+  nap.neighbours = neighbours;
+  nap.cells = want.zoned_job ? cluster.cells().rearranged() : 0;
+  nap.statics = want.zone ? cluster.static_generation() + 1 : 0;
+  nap.seen = Grown(cluster);
+  nap.until = session.now().mono + longest;
+  nap.want = std::move(want);
 }
 
 bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
@@ -56,7 +64,9 @@ bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
   const Cluster& cluster = session.cluster();
   bool asleep = session.now().mono < nap.until && nap.job == cluster.jobs()[job].tick &&
                 nap.queues == cluster.queues_changed() &&
-                (nap.neighbours == 0 || nap.neighbours == PodsMoved(session));
+                (nap.neighbours == 0 || nap.neighbours == PodsMoved(session)) &&
+                (nap.cells == 0 || nap.cells == cluster.cells().rearranged()) &&
+                (nap.statics == 0 || nap.statics == cluster.static_generation() + 1);
   if (const uint64_t grown = Grown(cluster);
       asleep && nap.seen != grown && nap.want.what != Want::What::kItself) {
     asleep = StillHopeless(session, capacities, job, nap.want);

@@ -31,6 +31,8 @@ struct Want {
   size_t subject = 0;  // kRoom: in the capacities
   model::Network network = model::Network::kRoce;
   bool zoned = false;
+  bool zoned_job = false;  // which zones there are decides where it may go
+  bool zone = false;       // it waits for one zone, and would go to several if there was none
   Duration at_most = Duration::max();  // then time alone may have changed the answer
 };
 
@@ -47,6 +49,8 @@ class Naps {
   struct Nap {
     uint64_t job = 0, queues = 0;  // ticks of its row, and of what any queue says
     uint64_t neighbours = 0;       // of pods that terms are about; 0: it has nothing to do with any
+    uint64_t cells = 0;            // when a node last entered or left one; 0: no matter
+    uint64_t statics = 0;          // of all nodes, when it waits for a zone; 0: it doesn't
     uint64_t seen = 0;             // the tick up to which growth was looked at
     MonoTime until{};
     Want want;

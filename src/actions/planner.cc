@@ -273,6 +273,8 @@ bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> 
   }
   if (const Duration left = policy_.patient_until - session_.now().wall; left > Duration::zero())
     want_.at_most = left;
+  want_.zoned_job = true;
+  want_.zone = waits_for_zone_;
   // What the others said stands, if the chain found a place at all.
   if (round_.plan.why.empty()) Explain(chain, cells);
   return false;

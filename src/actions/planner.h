@@ -100,7 +100,6 @@ class Planner {
                  size_t before);
   bool QuotaMay(model::TaskId task, model::QuotaId quota, model::NodeId node) const;
   void Charge(model::TaskId task, model::QuotaId quota, model::NodeId node);
-  // planner_spot.cc: what spot pods use, and what they give back
   std::optional<model::Resources> IdleOf(model::NodeId node, model::SpotMode mode) const;
   bool MakesRoom(model::TaskId task, model::NodeId node) const;
 
@@ -141,6 +140,7 @@ class Planner {
   std::optional<int64_t> more_;       // zones beside these that it may have, once it was asked
   bool evicts_ = false;               // what is tried now may send spot pods away
   std::vector<int64_t> kinds_;        // tasks of each kind of the last survey
+  bool waits_for_zone_ = false;       // rather than be split
   bool cut_ = false;                  // some search ended before its time
   std::set<model::TaskId> unranked_;  // members that have no order
   Want want_;

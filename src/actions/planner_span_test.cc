@@ -77,6 +77,17 @@ TEST(Away, AZoneWithANodeThatIsAwayForAMomentIsWaitedFor) {
   EXPECT_THAT(c.Cycle(), BindsTasks("two-[0-1]", "n0,n2")) << "nobody waits for a lost node";
 }
 
+TEST(Away, WhoSleepsForAZoneThatShrinksIsSplitAtOnce) {
+  Cluster c;
+  c.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Leaf("S2", "n2", "gpu=8 hca=8");
+  c.Quotas("q[0-9]", "gpu=8 hca=8").Pod("stranger", "gpu=1 scheduler=other node=n1");
+  c.Job("two", 2, "gpu=8 hca=8");
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(c.Cycle(), BindsNothing());
+  ASSERT_EQ(c.result().asleep.size(), 1u);
+  c.Remove<api::Node>("n1");
+  EXPECT_THAT(c.Cycle(), BindsTasks("two-[0-1]", "n0,n2"));
+}
+
 TEST_F(Begun, ItMaySpanAsManyZonesAsItSays) {
   c.Leaf("S3", "n[4-6]", "gpu=8 hca=8");
   Gang(3, "zones=2");

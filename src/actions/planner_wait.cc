@@ -19,7 +19,8 @@ int64_t Planner::MostMore(std::span<const TaskId> chain, const std::vector<Cell>
   if (more_) return *more_;
   int64_t most = policy_.max_zones.value_or(INT64_MAX);
   const bool patient = !policy_.max_zones || session_.now().wall < policy_.patient_until;
-  if (patient && CouldWait(chain, cells)) most = 1;
+  waits_for_zone_ = patient && CouldWait(chain, cells);
+  if (waits_for_zone_) most = 1;
   more_ = std::max(most - static_cast<int64_t>(own_.size()), int64_t{0});
   return *more_;
 }

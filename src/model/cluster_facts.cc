@@ -348,7 +348,9 @@ void Cluster::SetNodeZones(std::string_view name, ZoneId roce, ZoneId ib) {
 
 void Cluster::SetNodeLost(NodeId id, bool lost) {
   if (!nodes_.Live(id) || nodes_[id].lost == lost) return;
-  Mutable(id).lost = lost;
+  Node& node = Mutable(id);
+  node.lost = lost;
+  node.static_generation = ++static_generation_;  // who waits for its zone no longer does, or again
   for (const QuotaId quota : nodes_[id].quotas) Dirty(quota);
   // Statuses that name it hold again when it is back.
   for (size_t i = 0; i < quotas_.size() && !lost; ++i)
