@@ -187,7 +187,9 @@ class AllocateJob final : public framework::Action {
       const framework::Operation last = round.statement.operations().back();
       round.statement.RollBackTo(round.statement.Savepoint() - 1);
       if (!session.Overused(queue, cluster.tasks()[last.task].facts->request, why))
-        return round.statement.AllocateTaskToQuota(last.task, last.quota, last.node);
+        return last.quota.valid()
+                   ? round.statement.AllocateTaskToQuota(last.task, last.quota, last.node)
+                   : round.statement.AllocateTaskToNode(last.task, last.node);
       std::erase_if(round.plan.tasks, [&](const auto& entry) { return entry.task == last.task; });
     }
   }

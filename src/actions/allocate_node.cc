@@ -21,7 +21,8 @@ using model::Verdict;
 bool BindQuotas(Session& session, JobRound& round, Refusals& why) {
   const model::Cluster& cluster = session.cluster();
   for (const framework::PlannedTask& entry : round.plan.tasks) {
-    if (cluster.quotas()[entry.quota].node.valid()) continue;  // it has a node already
+    // It has none, or one that is on a node already.
+    if (!entry.quota.valid() || cluster.quotas()[entry.quota].node.valid()) continue;
     why.Add(
         session.quota_to_node.PrePredicate(entry.quota, [](const std::string&, const Verdict&) {}));
     const Verdict verdict = session.quota_to_node.Feasible(entry.quota, entry.node);

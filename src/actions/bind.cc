@@ -34,8 +34,13 @@ using Tasks = std::vector<TaskId>;
 Verdict AskAgain(const Session& session, Statement& statement, TaskId id,
                  const model::Claim& claim) {
   const model::Cluster& cluster = session.cluster();
-  const model::Quota& quota = cluster.quotas()[claim.quota];
   if (!cluster.tasks()[id].placeable()) return Verdict::NotNow(Reason::kGated);
+  if (!claim.quota.valid()) {
+    if (!cluster.nodes()[claim.node].exists()) return Verdict::NotNow(Reason::kNodeNotReady);
+    statement.AllocateTaskToNode(id, claim.node);
+    return session.task_to_node.Feasible(id, claim.node);
+  }
+  const model::Quota& quota = cluster.quotas()[claim.quota];
   if (!quota.usable()) return Verdict::NotNow(Reason::kQuotaNotFound);
   if (!cluster.nodes()[claim.node].exists()) return Verdict::NotNow(Reason::kNodeNotReady);
   if (quota.node.valid() && quota.node != claim.node)

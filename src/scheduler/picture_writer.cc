@@ -204,7 +204,8 @@ void PictureWriter::WriteNow(const cache::Round& round, std::function<void(Statu
   auto batch = std::make_shared<Batch>();
   batch->done = std::move(done);
   std::set<std::string> names;
-  for (const cache::RoundEntry& entry : round.entries) names.insert(entry.quota_name);
+  for (const cache::RoundEntry& entry : round.entries)
+    if (!entry.direct()) names.insert(entry.quota_name);
   batch->open = names.size() + 1;  // one for ourselves, so that nothing ends before all have begun
   for (const std::string& name : names)
     WriteOne(name, 1, [batch](Status status) { batch->Answer(status); });

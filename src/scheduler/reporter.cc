@@ -185,7 +185,9 @@ void Reporter::Bound(const cache::RoundEntry& entry, const cache::Round& round) 
   reports_.erase("pod:" + entry.namespace_ + "/" + entry.name);
   if (const auto told = told_.find(round.job); told != told_.end()) told->second.erase(entry.uid);
   Note("Pod", {false, entry.namespace_, entry.name, entry.uid, {}}, false, "Scheduled", "Binding",
-       fmt::format("assigned to {} through quota {}", entry.node_name, entry.quota_name));
+       entry.direct()
+           ? fmt::format("assigned to {} as spot", entry.node_name)
+           : fmt::format("assigned to {} through quota {}", entry.node_name, entry.quota_name));
   if (round.group.empty() || std::exchange(looking_, true)) return;
   loop_.RunAfter(kSoon, alive_.Guard([this] { Look(); }));
 }

@@ -51,8 +51,8 @@ bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, 
     if (task.state == model::TaskState::kSucceeded) ++placed;
     if (task.facts->terminal || task.facts->deleting) continue;
     if (task.bound()) ++placed;
-    if (task.claim.open() && (!on_nodes || cluster.quotas()[task.claim.quota].node.valid()))
-      ++placed;
+    const bool there = !task.claim.quota.valid() || cluster.quotas()[task.claim.quota].node.valid();
+    if (task.claim.open() && (!on_nodes || there)) ++placed;
   }
   if (placed >= job.needed) return true;
   why.Add(Verdict::NotNow(on_nodes ? Reason::kInsufficientQuotaIdle : Reason::kInsufficientQuota,

@@ -103,6 +103,7 @@ Verdict FitsQuotaIdle(const Cluster& cluster, QuotaId quota_id, NodeId node_id) 
 bool QuotasHold(const Cluster& cluster, const framework::JobRound& round,
                 framework::Refusals& why) {
   for (const framework::PlannedTask& entry : round.plan.tasks) {
+    if (!entry.quota.valid()) continue;
     const model::Quota& quota = cluster.quotas()[entry.quota];
     // The task is counted by it already.
     const Resources asked = quota.Limited(cluster.tasks()[entry.task].facts->request);
