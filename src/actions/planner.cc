@@ -125,6 +125,13 @@ bool Planner::MakeWhole(std::span<const TaskId> tasks) {
   return chain.empty() ? PlaceAnywhere(others) : PlaceChain(chain, others);
 }
 
+// All alike, each with a free quota of its own and of one shelf: counts decide, not quotas.
+bool Planner::OneShareEach(Tasks tasks) {
+  const Pool& pool = PoolOf(tasks.front());
+  return pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
+         std::ranges::all_of(tasks, [&](TaskId task) { return &PoolOf(task) == &pool; });
+}
+
 const Pool& Planner::PoolOf(TaskId task) {
   const model::PodFacts& facts = *cluster_.tasks()[task].facts;
   const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
@@ -162,25 +169,13 @@ model::ZoneId Planner::ZoneOf(NodeId node) const {
   return cluster_.nodes()[node].zone(policy_.network);
 }
 
-// Where a member is, or will be by what is decided so far.
-NodeId Planner::PlaceOf(TaskId id) const {
-  const model::Task& task = cluster_.tasks()[id];
-  if (task.bound() || task.claim.node.valid()) return task.bound() ? task.node : task.claim.node;
-  return task.claim.quota.valid() ? NodeOf(task.claim.quota) : NodeId{};
-}
-
-NodeId Planner::NodeOf(QuotaId id) const {
-  const model::Quota& quota = cluster_.quotas()[id];
-  return quota.node.valid() ? quota.node : quota.planned;
-}
-
 // Accelerators of one job stay on one spec code: where members are placed already, theirs.
 std::optional<model::SpecId> Planner::SpecOfPlaced(std::span<const TaskId> tasks) const {
   if (std::none_of(tasks.begin(), tasks.end(),
                    [&](TaskId task) { return AsksAccelerator(cluster_, task); }))
     return std::nullopt;
   for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
-    const NodeId node = PlaceOf(id);
+    const NodeId node = cluster_.PlaceOf(id);
     if (node.valid() && AsksAccelerator(cluster_, id)) return cluster_.nodes()[node].spec;
   }
   return std::nullopt;
@@ -223,7 +218,7 @@ std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
     std::fill(held_empty.begin(), held_empty.end(), 0);
     for (const HeldQuota& one : pool->held) {
       const model::Quota& quota = cluster_.quotas()[one.quota];
-      const NodeId node = NodeOf(one.quota);
+      const NodeId node = quota.place();
       const model::Node& row = cluster_.nodes()[node];
       const CellId in =
           cluster_.cells().Find(zoned ? model::CellKey{policy_.network, ZoneOf(node), row.spec}
@@ -284,11 +279,7 @@ bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> 
 // come first, so that a zone that holds nobody costs the others nothing.
 void Planner::LikelyFirst(std::span<const TaskId> chain, std::span<Attempt> attempts) {
   constexpr size_t kMost = 64;
-  const Pool& pool = PoolOf(chain.front());
-  const bool simple =
-      pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
-      std::ranges::all_of(chain, [&](TaskId task) { return &PoolOf(task) == &pool; });
-  if (simple || attempts.size() < 2) return;
+  if (attempts.size() < 2 || OneShareEach(chain)) return;
   std::vector<Attempt> likely, rest;
   for (size_t i = 0; i < attempts.size(); ++i) {
     evicts_ = attempts[i].evicts;

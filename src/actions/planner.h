@@ -50,6 +50,7 @@ class Planner {
   bool InChain(model::TaskId task) const;
   bool MakeWhole(Tasks tasks);
   const Pool& PoolOf(model::TaskId task);
+  bool OneShareEach(Tasks tasks);
   bool EnoughQuotas(Tasks tasks);
 
   // planner.cc: cells
@@ -125,8 +126,6 @@ class Planner {
   void ExplainNodes(const Pool& pool, const Cells& cells);
 
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
-  model::NodeId PlaceOf(model::TaskId task) const;
-  model::NodeId NodeOf(model::QuotaId quota) const;  // where it is, or is planned
   model::ZoneId ZoneOf(model::NodeId node) const;
 
   framework::Session& session_;
@@ -135,14 +134,15 @@ class Planner {
   const model::Cluster& cluster_;
   const framework::TopologyPolicy& policy_;
   std::map<std::pair<model::ClassId, std::string>, Pool> pools_;
-  Demanded demanded_;                 // by tasks that are placed together now
-  std::set<model::ZoneId> own_;       // zones where members of the chain stand already
-  std::optional<int64_t> more_;       // zones beside these that it may have, once it was asked
-  bool evicts_ = false;               // what is tried now may send spot pods away
-  std::vector<int64_t> kinds_;        // tasks of each kind of the last survey
-  bool waits_for_zone_ = false;       // rather than be split
-  bool cut_ = false;                  // some search ended before its time
-  std::set<model::TaskId> unranked_;  // members that have no order
+  Demanded demanded_;                  // by tasks that are placed together now
+  std::set<model::ZoneId> own_;        // zones where members of the chain stand already
+  std::set<model::SpecId> own_specs_;  // and of which spec codes these are
+  std::optional<int64_t> more_;        // zones beside these that it may have, once it was asked
+  bool evicts_ = false;                // what is tried now may send spot pods away
+  std::vector<int64_t> kinds_;         // tasks of each kind of the last survey
+  bool waits_for_zone_ = false;        // rather than be split
+  bool cut_ = false;                   // some search ended before its time
+  std::set<model::TaskId> unranked_;   // members that have no order
   Want want_;
   int64_t budget_;  // steps that are left to this gang
 };

@@ -206,7 +206,7 @@ void Planner::DrawHeld(Asked& asked) {
   for (size_t k = 0; k < asked.kinds.size(); ++k)
     for (const HeldQuota& held : asked.kinds[k]->held) {
       const model::Quota& quota = cluster_.quotas()[held.quota];
-      const NodeId node = NodeOf(held.quota);
+      const NodeId node = quota.place();
       const auto spot = asked.spot_of.find(node.index());
       if (spot == asked.spot_of.end()) continue;
       const auto [at, added] = known.try_emplace(held.quota, asked.held.size());
@@ -327,9 +327,8 @@ bool Planner::CarryPair(Asked& asked, size_t index, QuotaId quota, const topolog
 bool Planner::QuotaMay(TaskId task, QuotaId id, NodeId node) const {
   if (!id.valid()) return true;
   const model::Quota& quota = cluster_.quotas()[id];
-  const bool on_node = quota.node.valid() || quota.planned.valid();
   return session_.task_to_quota.Feasible(task, id).fit() &&
-         (on_node || session_.quota_to_node.Feasible(id, node).fit());
+         (quota.place().valid() || session_.quota_to_node.Feasible(id, node).fit());
 }
 
 void Planner::Charge(TaskId task, QuotaId quota, NodeId node) {

@@ -102,7 +102,7 @@ void Planner::ExplainAlike(std::span<const TaskId> tasks, const std::vector<Cell
 bool Planner::ElsewhereHeld(const Pool& pool, const std::vector<Cell>& cells) {
   if (!pool.shelves.empty() || !Zoned(cells)) return false;
   for (const HeldQuota& held : pool.held) {
-    const model::ZoneId zone = ZoneOf(NodeOf(held.quota));
+    const model::ZoneId zone = ZoneOf(cluster_.quotas()[held.quota].place());
     if (!zone.valid() || own_.empty() || own_.contains(zone) || more_.value_or(1) > 0) return false;
   }
   if (pool.held.empty()) return false;
@@ -110,7 +110,7 @@ bool Planner::ElsewhereHeld(const Pool& pool, const std::vector<Cell>& cells) {
   round_.plan.why.Add(Reason::kZoneFull);
   round_.plan.why.detail =
       fmt::format("quota {} is on node {}, in none of its zones", cluster_.quotas()[quota].name,
-                  cluster_.nodes()[NodeOf(quota)].name);
+                  cluster_.nodes()[cluster_.quotas()[quota].place()].name);
   return true;
 }
 
@@ -195,7 +195,7 @@ void Planner::ExplainNodes(const Pool& pool, const std::vector<Cell>& cells) {
     for (const Cell& cell : cells) why.Add(capacities_.Why(session_, pool, subject, cell.id));
   } else {
     for (const HeldQuota& held : pool.held)
-      if (const NodeId node = NodeOf(held.quota); node.valid()) {
+      if (const NodeId node = cluster_.quotas()[held.quota].place(); node.valid()) {
         if (!cluster_.nodes()[node].exists())
           why.detail = fmt::format("quota {} is bound to node {}, which doesn't exist",
                                    cluster_.quotas()[held.quota].name, cluster_.nodes()[node].name);

@@ -72,7 +72,7 @@ void Planner::OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const 
   for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
     if (!InChain(id) || !HasRank(id)) continue;
     const auto planned = places.find(id);
-    const NodeId node = planned != places.end() ? planned->second : PlaceOf(id);
+    const NodeId node = planned != places.end() ? planned->second : cluster_.PlaceOf(id);
     if (node.valid()) positions.push_back(cluster_.nodes()[node].index);
   }
   if (topology::Monotone(positions)) return;

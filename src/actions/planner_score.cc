@@ -164,7 +164,7 @@ bool Planner::TryHeld(TaskId task, std::span<const NodeId> nodes) {
   const Pool& pool = PoolOf(task);
   if (pool.held.empty()) return false;
   return std::any_of(pool.held.begin(), pool.held.end(), [&](const HeldQuota& held) {
-    const NodeId node = NodeOf(held.quota);
+    const NodeId node = cluster_.quotas()[held.quota].place();
     return node.valid() && std::find(nodes.begin(), nodes.end(), node) != nodes.end() &&
            TryPair(task, held.quota, node);
   });
@@ -172,7 +172,7 @@ bool Planner::TryHeld(TaskId task, std::span<const NodeId> nodes) {
 
 bool Planner::TryPair(TaskId task, QuotaId quota_id, NodeId node) {
   if (quota_id.valid()) {
-    const NodeId there = NodeOf(quota_id);
+    const NodeId there = cluster_.quotas()[quota_id].place();
     if (there.valid() && there != node) return false;
   }
   if (!QuotaMay(task, quota_id, node) || !session_.task_to_node.Feasible(task, node).fit() ||

@@ -29,24 +29,24 @@ bool Planner::Zoned(const std::vector<Cell>& cells) const {
 
 void Planner::FindSiblings() {
   own_.clear();
+  own_specs_.clear();
   more_.reset();
   if (!policy_.enabled) return;
   for (const TaskId id : cluster_.jobs()[round_.job].ranked)
-    if (const NodeId node = InChain(id) ? PlaceOf(id) : NodeId{}; node.valid())
-      if (const model::ZoneId zone = ZoneOf(node); zone.valid()) own_.insert(zone);
+    if (const NodeId node = InChain(id) ? cluster_.PlaceOf(id) : NodeId{}; node.valid())
+      if (const model::ZoneId zone = ZoneOf(node); zone.valid()) {
+        own_.insert(zone);
+        own_specs_.insert(cluster_.nodes()[node].spec);
+      }
 }
 
 // All cells of the spec codes on which the chain may stand: one that has begun keeps to its own,
 // with accelerators or without.
 std::vector<CellId> Planner::Candidates(std::span<const TaskId> chain) const {
   std::vector<CellId> cells = OfOneSpec(chain, policy_.cells);
-  std::set<SpecId> specs;
-  for (const TaskId id : cluster_.jobs()[round_.job].ranked)
-    if (const NodeId node = InChain(id) ? PlaceOf(id) : NodeId{}; node.valid())
-      if (ZoneOf(node).valid()) specs.insert(cluster_.nodes()[node].spec);
-  if (!specs.empty())
-    std::erase_if(cells,
-                  [&](CellId cell) { return !specs.contains(cluster_.cells()[cell].key.spec); });
+  if (!own_specs_.empty())
+    std::erase_if(
+        cells, [&](CellId cell) { return !own_specs_.contains(cluster_.cells()[cell].key.spec); });
   return cells;
 }
 

@@ -42,10 +42,9 @@ bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<C
   std::set<QuotaId> theirs;
   for (const TaskId id : cluster_.jobs()[round_.job].ranked) {
     if (!InChain(id)) continue;
-    if (PlaceOf(id).valid()) {
-      const model::Task& task = cluster_.tasks()[id];
+    if (cluster_.PlaceOf(id).valid()) {
       placed.insert(id);
-      theirs.insert(task.bound() ? task.quota : task.claim.quota);
+      theirs.insert(cluster_.tasks()[id].used_quota());
       whole.push_back(id);
     } else if (!round_.extras && planned.contains(id)) {
       whole.push_back(id);
@@ -92,11 +91,7 @@ bool Planner::Passes(const model::Verdict& verdict, NodeId node) const {
 bool Planner::CouldHold(std::span<const TaskId> tasks, const Cell& cell) {
   const auto n = static_cast<int64_t>(tasks.size());
   if (cell.size < n) return false;
-  const Pool& pool = PoolOf(tasks.front());
-  const bool alike =
-      pool.held.empty() && pool.shelves.size() == 1 && !pool.TakesMany() &&
-      std::ranges::all_of(tasks, [&](TaskId task) { return &PoolOf(task) == &pool; });
-  if (alike && cell.empty >= n) return true;
+  if (cell.empty >= n && OneShareEach(tasks)) return true;
   const std::vector<NodeId>& nodes = cluster_.cells()[cell.id].nodes;
   const bool some_pass = std::ranges::any_of(nodes, [&](NodeId node) {
     return Passes(session_.task_to_node.Feasible(tasks.front(), node), node);

@@ -73,13 +73,12 @@ void Cluster::NoteShelf(QuotaId id) {
   const Quota& quota = quotas_[id];
   Shelves::Place place = Shelves::Place::kNone;
   if (quota.live && quota.usable()) {
-    const bool on_node = quota.node.valid() || quota.planned.valid();
     const auto left = [&](ResourceId name) {
       const int64_t limit = quota.request[name] + quota.shadow[name];
       return limit <= 0 || quota.task_sum[name] < limit;
     };
     const auto& listed = quota.listed;
-    if (!on_node)
+    if (!quota.place().valid())
       place = Shelves::Place::kFree;
     else if (std::all_of(listed.begin(), listed.end(), left))
       place = Shelves::Place::kHeld;

@@ -165,8 +165,7 @@ NodeId Cluster::PlaceOf(TaskId id) const {
   const Task& task = tasks_[id];
   if (task.bound() || !task.claim.open()) return task.node;
   if (task.claim.node.valid() || !task.claim.quota.valid()) return task.claim.node;
-  const Quota& quota = quotas_[task.claim.quota];
-  return quota.node.valid() ? quota.node : quota.planned;
+  return quotas_[task.claim.quota].place();
 }
 
 void Cluster::NoteSets(TaskId id) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job, Quota and Node with its two ledgers; queues stand in queues.h. A row exists as soon as
-// anything names it (a pod may come before its PodGroup, a quota before its node); `object` is null
-// until the thing itself is seen. Members under "derived" are recounted from the facts by
-// Cluster::Flush and never edited in place.
+// Job and Quota; nodes stand in node.h, queues in queues.h. A row exists as soon as anything names
+// it (a pod may come before its PodGroup, a quota before its node); `object` is null until the
+// thing itself is seen. Members under "derived" are recounted from the facts by Cluster::Flush and
+// never edited in place.
 #pragma once
 
 #include <cstdint>
@@ -94,6 +94,8 @@ struct Quota {
   Resources charge;           // max(request, task_sum), name by name (F21)
   std::vector<TaskId> tasks;  // the users that count: on its node or claimed, by id
 
+  // Where it is, or a plan puts it.
+  NodeId place() const { return node.valid() ? node : planned; }
   bool exists() const { return object != nullptr; }
   bool deleting() const { return object != nullptr && object->metadata.deleting(); }
   bool usable() const { return exists() && !deleting() && invalid.empty() && !split; }
