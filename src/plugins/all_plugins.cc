@@ -11,6 +11,7 @@
 #include "plugins/predicates/predicates.h"
 #include "plugins/priority/priority.h"
 #include "plugins/quotapredicates/quotapredicates.h"
+#include "plugins/sylas/sylas.h"
 #include "plugins/topology/topology.h"
 
 namespace sky::plugins {
@@ -21,6 +22,7 @@ void AddAllPlugins(framework::Registry& registry) {
   registry.plugins.emplace("predicates", Predicates::Kind());
   registry.plugins.emplace("quotapredicates", QuotaPredicates::Kind());
   registry.plugins.emplace("topology", Topology::Kind());
+  registry.plugins.emplace("sylas", Sylas::Kind());
   registry.plugins.emplace("binpack", Binpack::Kind());
   registry.plugins.emplace("nodeorder", NodeOrder::Kind());
   registry.plugins.emplace("conformance", Conformance::Kind());
