@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "actions/actions.h"
+#include "actions/place_round.h"
 #include "framework/session.h"
 
 namespace sky::actions {
@@ -49,30 +50,30 @@ class AllocateNode final : public framework::Action {
     std::sort(planned.begin(), planned.end(),
               [](const JobRound* a, const JobRound* b) { return a->order < b->order; });
     for (JobRound* round : planned) {
-      Place(session, *round);
+      PlaceRound(session, *round);
       session.rounds.erase(round->job);
     }
   }
 
  private:
-  static void Place(Session& session, JobRound& round) {
-    Refusals why;
-    if (!BindQuotas(session, round, why) || !session.QuotaAllocate(round, why)) {
-      round.statement.Discard();
-      return session.Refuse(round.job, std::move(why));
-    }
-    round.on_nodes = true;
-    if (session.Commit(round))
-      session.Clear(round.job);
-    else
-      round.statement.Discard();
-  }
-
   std::string name_;
   bool topology_;
 };
 
 }  // namespace
+
+void PlaceRound(Session& session, JobRound& round) {
+  Refusals why;
+  if (!BindQuotas(session, round, why) || !session.QuotaAllocate(round, why)) {
+    round.statement.Discard();
+    return session.Refuse(round.job, std::move(why));
+  }
+  round.on_nodes = true;
+  if (session.Commit(round))
+    session.Clear(round.job);
+  else
+    round.statement.Discard();
+}
 
 std::unique_ptr<framework::Action> MakeAllocateZone() {
   return std::make_unique<AllocateNode>("allocateZone", true);

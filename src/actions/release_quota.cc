@@ -31,6 +31,8 @@ void AddAllActions(framework::Registry& registry) {
   registry.actions.emplace("allocateZone", MakeAllocateZone);
   registry.actions.emplace("allocateQuota", MakeAllocateQuota);
   registry.actions.emplace("bind", MakeBind);
+  registry.actions.emplace("reclaim", MakeReclaim);
+  registry.actions.emplace("backfill", MakeBackfill);
   registry.actions.emplace("releaseQuota", MakeReleaseQuota);
 }
 

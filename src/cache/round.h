@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/crds.h"
+#include "base/clock.h"
 #include "model/types.h"
 #include "model/verdict.h"
 
@@ -53,6 +54,18 @@ struct GivenUp {
   uint64_t round = 0;
   std::vector<std::string> uids;
   std::string why;  // for people
+};
+
+// Spot pods that have to leave before a round's members can start on their node. The round's record
+// is durable: nobody leaves for a decision that a crash could lose.
+struct Eviction {
+  struct Victim {
+    std::string namespace_, name, uid, node;
+    Duration grace{};  // that it may take to end
+  };
+  uint64_t round = 0;
+  std::string job;
+  std::vector<Victim> victims;
 };
 
 // May a binding be sent now?

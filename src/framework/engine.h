@@ -18,6 +18,7 @@ struct CycleResult {
   std::vector<cache::Round> committed;
   std::vector<uint64_t> approved;
   std::vector<cache::GivenUp> given_up;
+  std::vector<cache::Eviction> evictions;
   std::map<model::JobId, Refusals> refusals;
   std::vector<model::JobId> asleep;  // sorted; what was last said of them still holds
   bool conflicted = false;

@@ -111,8 +111,9 @@ class Session : public JobStages {
   // The bind action lets a round's bindings go. Rounds of earlier cycles count too.
   void Approve(uint64_t round) { approved_.push_back(round); }
   const std::vector<uint64_t>& approved() const { return approved_; }
-  std::vector<cache::GivenUp> given_up;  // by the bind action: places that don't hold any more
-  std::vector<model::JobId> asleep;      // nobody looks at them before something changes; sorted
+  std::vector<cache::GivenUp> given_up;    // by the bind action: places that don't hold any more
+  std::vector<cache::Eviction> evictions;  // by the reclaim action
+  std::vector<model::JobId> asleep;        // nobody looks at them before something changes; sorted
   bool conflicted() const { return conflicted_; }  // a gang was refused: another cycle at once (F6)
   bool unfinished() const { return unfinished_; }  // not every job was reached: go on at once
   void SetUnfinished(bool unfinished) { unfinished_ = unfinished; }

@@ -191,7 +191,7 @@ void Cluster::Recount(JobId id) {
   Job& job = Mutable(id);
   job.ranked.clear();
   job.ready = job.bound = job.placeable = job.waiting = 0;
-  job.needs_rdma = job.started = job.whole = job.complete = false;
+  job.spot = job.needs_rdma = job.started = job.whole = job.complete = false;
   const bool roles = job.object && !job.object->spec.min_task_member.empty();
   std::map<std::string_view, int64_t> bound_of, ready_of;  // role → members
   int32_t highest = INT32_MIN;
@@ -215,6 +215,7 @@ void Cluster::Recount(JobId id) {
     job.placeable += task.placeable() ? 1 : 0;
     job.waiting += placed ? 0 : 1;
     job.needs_rdma = job.needs_rdma || task.facts->needs_rdma;
+    job.spot = job.spot || task.facts->direct();
     highest = std::max(highest, task.facts->priority);
   }
   std::sort(job.ranked.begin(), job.ranked.end(), [&](TaskId a, TaskId b) {

@@ -203,10 +203,11 @@ bool Executor::Runs(const Running& running) const {
 // F13: claims that don't become physical in time go back.
 void Executor::ArmTimeout(const RunningPtr& running) {
   if (running->timeout != 0) return;
-  running->timeout = loop_.RunAfter(options_.claim_timeout, alive_.Guard([this, running] {
-    running->timeout = 0;
-    Expire(running);
-  }));
+  running->timeout =
+      loop_.RunAfter(options_.claim_timeout + running->grace, alive_.Guard([this, running] {
+        running->timeout = 0;
+        Expire(running);
+      }));
 }
 
 void Executor::Expire(const RunningPtr& running) {
@@ -214,7 +215,8 @@ void Executor::Expire(const RunningPtr& running) {
   if (running->pictures_pending) return ArmTimeout(running);
   cache::GivenUp places;
   places.round = running->round.number;
-  places.why = fmt::format("they weren't free within {}", FormatDuration(options_.claim_timeout));
+  places.why = fmt::format("they weren't free within {}",
+                           FormatDuration(options_.claim_timeout + running->grace));
   for (size_t i = 0; i < running->states.size(); ++i)
     if (running->states[i] == EntryState::kClaimed)
       places.uids.push_back(running->round.entries[i].uid);

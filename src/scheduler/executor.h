@@ -41,7 +41,8 @@ struct ExecutorEvents {
   std::function<void()> replan;     // claims or approvals were dropped: a cycle is worthwhile
   std::function<bool()> may_write;  // leading, and the lease's deadline is far enough
   std::function<int64_t()> epoch;   // of our leadership
-  // quotaFirst: writes the round's quota statuses now; done(true) when all are acknowledged.
+  std::function<void(const cache::Eviction::Victim&, const cache::Round&)> evicted;
+  // Writes the round's quota statuses now; done(true) when all are acknowledged.
   std::function<void(const cache::Round&, std::function<void(Status)>)> write_pictures;
 };
 
@@ -60,6 +61,9 @@ class Executor {
   void Approve(uint64_t round);     // its bindings may go
   // These places don't hold any more. Sent entries settle; the others' claims end.
   void GiveUp(const cache::GivenUp& places);
+  // These pods give way to the round. Nobody is asked before its record is durable; who has been
+  // asked isn't again.
+  void Evict(const cache::Eviction& eviction);
   // The group's life is `uid` now ("": it is gone): rounds of other lives end.
   void EndLives(const std::string& group, const std::string& uid);
   void PodChanged(const std::string& uid);  // gone, or another group's: what wasn't sent ends
@@ -89,6 +93,9 @@ class Executor {
   void Start(const RunningPtr& running);
   void End(const RunningPtr& running);
   void ArmTimeout(const RunningPtr& running);
+  void EvictNow(const RunningPtr& running, const cache::Eviction& eviction);
+  void Evicted(const RunningPtr& running, const cache::Eviction::Victim& victim,
+               const Result<cache::Written>& answer);
   void Expire(const RunningPtr& running);
   bool Runs(const Running& running) const;
   void Forget(const Running& running);  // it is settled, or dropped

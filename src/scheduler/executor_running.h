@@ -18,11 +18,13 @@ struct Executor::Running {
   bool writing = false;              // its record was asked for
   uint64_t acknowledged = 0;         // 0: not yet
   bool approved = false;
-  bool pictured = false, pictures_pending = false;  // quotaFirst
+  bool pictured = false, pictures_pending = false;  // its quotas' statuses are written
   bool checked = false;                             // all of it was looked at before the first went
   bool stopped = false;                             // nothing of it is sent any more
   bool dirty = false;  // the record holds entries whose claims have ended
   kube::TimerId timeout = 0;
+  Duration grace{};                      // of the slowest of those who were asked to leave
+  std::set<std::string> asked_to_leave;  // UIDs
   // The server pushed back: entries stand aside, one goes first when the pause ends.
   Duration pause{};
   MonoTime paused_until{};

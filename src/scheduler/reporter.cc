@@ -192,6 +192,11 @@ void Reporter::Bound(const cache::RoundEntry& entry, const cache::Round& round) 
   loop_.RunAfter(kSoon, alive_.Guard([this] { Look(); }));
 }
 
+void Reporter::Evicted(const cache::Eviction::Victim& victim, const cache::Round& round) {
+  Note("Pod", {false, victim.namespace_, victim.name, victim.uid, {}}, true, "Evicted", "Eviction",
+       fmt::format("spot: gives way to job {} on {}", round.job, victim.node));
+}
+
 void Reporter::Refused(const cache::Round& round, const cache::RoundEntry* entry,
                        model::Reason reason, const std::string& why) {
   spdlog::warn("job {}: {}: {}", round.job, model::ReasonName(reason), why);

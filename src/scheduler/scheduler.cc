@@ -50,6 +50,10 @@ ExecutorEvents Scheduler::MakeEvents() {
     reporter_.Refused(round, entry, reason, why);
     backoffs_.Failed(round, reason, why);
   };
+  events.evicted = [this](const cache::Eviction::Victim& victim, const cache::Round& round) {
+    ++stats_.evicted;
+    reporter_.Evicted(victim, round);
+  };
   events.delayed = [this](const cache::Round& round, std::string_view what,
                           const std::string& why) { reporter_.Delayed(round, what, why); };
   events.replan = [this] { Noticed(Effect::kRelevant); };
@@ -178,6 +182,7 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   stats_.last_cycle = took;
   stats_.longest_cycle = std::max(stats_.longest_cycle, took);
   for (const cache::GivenUp& places : result.given_up) executor_.GiveUp(places);
+  for (const cache::Eviction& eviction : result.evictions) executor_.Evict(eviction);
   bool again = result.conflicted;
   for (const uint64_t round : result.approved) {
     if (cache_.Approve(round, snapshot_))

@@ -32,7 +32,7 @@ using Worker = std::function<void(std::function<void()>)>;
 inline void RunInline(std::function<void()> work) { work(); }
 
 struct SchedulerStats {
-  uint64_t cycles = 0, bound = 0, refused = 0, committed = 0;
+  uint64_t cycles = 0, bound = 0, refused = 0, committed = 0, evicted = 0;
   Duration last_cycle{}, longest_cycle{};
 };
 

@@ -162,16 +162,16 @@ void Gang::OnSessionOpen(framework::Session& session) {
   };
   session.preemptable.Add("gang", beyond);
   // Spot pods give way whatever their gang needs; sylas takes those first that it can do without.
-  session.reclaimable.Add("gang",
-                          [&](model::TaskId task, std::span<const model::TaskId> candidates) {
-                            std::vector<model::TaskId> held, given;
-                            for (const model::TaskId id : candidates)
-                              (cluster.tasks()[id].facts->direct() ? given : held).push_back(id);
-                            const std::vector<model::TaskId> spare = beyond(task, held);
-                            given.insert(given.end(), spare.begin(), spare.end());
-                            std::ranges::sort(given);
-                            return std::optional(std::move(given));
-                          });
+  session.reclaimable.Add(
+      "gang", [&cluster, beyond](model::TaskId task, std::span<const model::TaskId> candidates) {
+        std::vector<model::TaskId> held, given;
+        for (const model::TaskId id : candidates)
+          (cluster.tasks()[id].facts->direct() ? given : held).push_back(id);
+        const std::vector<model::TaskId> spare = beyond(task, held);
+        given.insert(given.end(), spare.begin(), spare.end());
+        std::ranges::sort(given);
+        return std::optional(std::move(given));
+      });
 }
 
 framework::PluginKind Gang::Kind() {

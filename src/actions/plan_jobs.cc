@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// allocateJob: hop 1. Queues and jobs in order; whoever may not be placed says why; for the others
-// a plan of the whole round, charged at once. Minima of all jobs come before anybody's extras.
+// Hop 1. Queues and jobs in order; whoever may not be placed says why; for the others a plan of the
+// whole round, charged at once. Minima of all jobs come before anybody's extras. allocateJob does
+// so for all jobs but those with spot pods, which take what is left: backfill plans them last and
+// places them at once.
 #include <array>
 #include <set>
 
 #include "actions/actions.h"
 #include "actions/naps.h"
+#include "actions/place_round.h"
 #include "actions/planner.h"
 #include "actions/round_tasks.h"
 #include "framework/jobs_in_order.h"
@@ -88,9 +91,10 @@ bool WaitsForItself(Reason reason) {
   }
 }
 
-class AllocateJob final : public framework::Action {
+class PlanJobs final : public framework::Action {
  public:
-  std::string_view name() const override { return "allocateJob"; }
+  PlanJobs(std::string_view name, bool spot) : name_(name), spot_(spot) {}
+  std::string_view name() const override { return name_; }
 
   void Execute(Session& session) override {
     naps_.Begin();
@@ -101,6 +105,7 @@ class AllocateJob final : public framework::Action {
     std::array<std::vector<model::JobId>, 4> groups;
     for (const model::JobId job : cluster.waiting_jobs()) {
       const model::Job& row = cluster.jobs()[job];
+      if (row.spot != spot_) continue;
       if (naps_.Asleep(session, capacities_, job)) {
         session.asleep.push_back(job);
         continue;
@@ -121,7 +126,7 @@ class AllocateJob final : public framework::Action {
           behind_.push_back(cluster.jobs()[*job].name);
       }
     }
-    session.SetUnfinished(!behind_.empty());
+    if (!behind_.empty()) session.SetUnfinished(true);
   }
 
  private:
@@ -164,6 +169,7 @@ class AllocateJob final : public framework::Action {
     if (!round->plan.found()) return Limited(session, id, std::move(why));
     why = {};
     if (!session.QuotaReady(*round, why)) return session.Refuse(id, std::move(why));
+    if (spot_) return PlaceRound(session, *round);
     round->order = session.rounds.size();
     session.rounds.insert_or_assign(id, std::move(round));
   }
@@ -203,6 +209,8 @@ class AllocateJob final : public framework::Action {
     session.Refuse(id, std::move(why));
   }
 
+  const std::string name_;
+  const bool spot_;
   Capacities capacities_;
   Naps naps_;
   std::vector<std::string> behind_;  // jobs that the budget of the last cycle didn't reach
@@ -210,6 +218,11 @@ class AllocateJob final : public framework::Action {
 
 }  // namespace
 
-std::unique_ptr<framework::Action> MakeAllocateJob() { return std::make_unique<AllocateJob>(); }
+std::unique_ptr<framework::Action> MakeAllocateJob() {
+  return std::make_unique<PlanJobs>("allocateJob", false);
+}
+std::unique_ptr<framework::Action> MakeBackfill() {
+  return std::make_unique<PlanJobs>("backfill", true);
+}
 
 }  // namespace sky::actions
