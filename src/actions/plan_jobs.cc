@@ -127,6 +127,7 @@ class PlanJobs final : public framework::Action {
       }
     }
     if (!behind_.empty()) session.SetUnfinished(true);
+    std::ranges::sort(session.asleep);  // both actions add to it
   }
 
  private:

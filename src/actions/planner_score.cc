@@ -74,9 +74,13 @@ class BestNodes {
     return !session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
            session_.task_to_node.Alone(task, nodes_[at]).fit();
   }
+  // The quota holds nobody yet, so what its task would rather have is asked of the task.
   std::vector<int64_t> Scores(TaskId task, QuotaId quota, std::span<const NodeId> nodes) const {
-    return quota.valid() ? session_.quota_to_node.Scores(quota, nodes)
-                         : session_.task_to_node.Scores(task, nodes);
+    std::vector<int64_t> scores = session_.task_to_node.Scores(task, nodes);
+    if (!quota.valid()) return scores;
+    const std::vector<int64_t> of_quota = session_.quota_to_node.Scores(quota, nodes);
+    for (size_t i = 0; i < scores.size(); ++i) scores[i] += of_quota[i];
+    return scores;
   }
   bool Feasible(TaskId task, QuotaId quota, size_t at) const {
     return session_.task_to_node.Feasible(task, nodes_[at]).fit() &&

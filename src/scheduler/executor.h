@@ -24,27 +24,11 @@
 #include "cache/writer.h"
 #include "framework/config.h"
 #include "kube/loop.h"
+#include "scheduler/executor_events.h"
 #include "scheduler/pace.h"
 #include "scheduler/records.h"
 
 namespace sky::scheduler {
-
-// What the rest of the scheduler is told.
-struct ExecutorEvents {
-  std::function<void(const cache::RoundEntry&, const cache::Round&)> bound;
-  // A round, or one member, failed; the job backs off. `entry` null: the round as a whole.
-  std::function<void(const cache::Round&, const cache::RoundEntry* entry, model::Reason,
-                     const std::string& why)>
-      refused;
-  // The server doesn't take the round's record, or bindings, now: they are sent again.
-  std::function<void(const cache::Round&, std::string_view what, const std::string& why)> delayed;
-  std::function<void()> replan;     // claims or approvals were dropped: a cycle is worthwhile
-  std::function<bool()> may_write;  // leading, and the lease's deadline is far enough
-  std::function<int64_t()> epoch;   // of our leadership
-  std::function<void(const cache::Eviction::Victim&, const cache::Round&)> evicted;
-  // Writes the round's quota statuses now; done(true) when all are acknowledged.
-  std::function<void(const cache::Round&, std::function<void(Status)>)> write_pictures;
-};
 
 class Executor {
  public:

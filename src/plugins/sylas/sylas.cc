@@ -14,7 +14,6 @@ using framework::Reads;
 using framework::Session;
 using model::Cluster;
 using model::NodeId;
-using model::QuotaId;
 using model::Reason;
 using model::Resources;
 using model::TaskId;
@@ -24,7 +23,6 @@ using model::Verdict;
 Verdict PoolHolds(const Cluster& cluster, TaskId id, NodeId node_id) {
   const model::Task& task = cluster.tasks()[id];
   const model::PodFacts& facts = *task.facts;
-  if (!facts.direct()) return Verdict::Fit();
   const model::Node& node = cluster.nodes()[node_id];
   model::SpotUse use = node.spot;
   if (task.node == node_id || task.claim.node == node_id) use.Add(facts.spot, -facts.spot_asked());
@@ -32,6 +30,38 @@ Verdict PoolHolds(const Cluster& cluster, TaskId id, NodeId node_id) {
   const int64_t left = model::SpotRoom(node.pools, use, facts.spot, INT64_MAX / 2);
   if (facts.spot_asked() <= left) return Verdict::Fit();
   return Verdict::NotNow(Reason::kSpotPoolFull, facts.spot_asked(), left, facts.spot_resource);
+}
+
+// Room of quotas that aren't in use is lent only to those who give it back when it is asked for: an
+// owner that a disruption budget, or a shared card, keeps out would wait for ever (F29).
+Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
+  const Cluster& cluster = session.cluster();
+  const model::Node& node = cluster.nodes()[node_id];
+  const model::PodFacts& facts = *cluster.tasks()[id].facts;
+  model::Occupied others(node.pools), with(node.pools);
+  for (const auto* tasks : {&node.tasks, &node.direct})
+    for (const TaskId other : *tasks)
+      if (other != id && cluster.tasks()[other].facts->direct()) {
+        others.Add(*cluster.tasks()[other].facts);
+        with.Add(*cluster.tasks()[other].facts);
+      }
+  with.Add(facts);
+  const Resources own = node.Room() - others.Sum(), needs = with.Sum() - others.Sum();
+  const model::ResourceId lent = model::FirstMissing(needs, own, cluster.names().resources);
+  if (!lent.valid()) return Verdict::Fit();
+  const TaskId self[] = {id};
+  if (facts.spot == model::SpotMode::kExclusive &&
+      model::DisruptionsLeft(cluster, facts).value_or(1) > 0 &&
+      !session.Reclaimable(id, self).empty())
+    return Verdict::Fit();
+  return Verdict::NotNow(Reason::kInsufficientIdle, needs[lent], std::max<int64_t>(own[lent], 0),
+                         lent);
+}
+
+Verdict SpotMay(const Session& session, TaskId id, NodeId node) {
+  if (!session.cluster().tasks()[id].facts->direct()) return Verdict::Fit();
+  if (const Verdict pool = PoolHolds(session.cluster(), id, node); !pool.fit()) return pool;
+  return MayBorrow(session, id, node);
 }
 
 // What one spot pod gives back.
@@ -100,30 +130,37 @@ std::optional<std::vector<TaskId>> Sylas::PredictEvicted(const Session& session,
   return victims;
 }
 
+// 100 where nobody has to leave, less the more it costs.
+int64_t Sylas::Score(const Session& session, TaskId task, NodeId id) const {
+  const model::Node& node = session.cluster().nodes()[id];
+  if (!node.has_spot()) return 100;
+  Resources missing;
+  const Resources free = node.Free();
+  for (const auto& [name, asked] : session.cluster().tasks()[task].facts->request)
+    if (asked > 0 && free[name] < asked) missing.Set(name, asked - free[name]);
+  if (missing.IsZero()) return 100;
+  const Offer offer = OfferOf(session, task, node);
+  const auto chosen = ChooseVictims(strategies_, offer.candidates, missing, offer.limits);
+  return chosen ? 99 - CostOf(strategies_, *chosen, missing) * 99 / kMostCost : 0;
+}
+
 void Sylas::OnSessionOpen(Session& session) {
-  const Cluster& cluster = session.cluster();
   session.task_to_node.AddPredicate(
       "sylas", Reads::kNodeDynamic,
-      [&cluster](TaskId task, NodeId node) { return PoolHolds(cluster, task, node); });
+      [&session](TaskId task, NodeId node) { return SpotMay(session, task, node); });
   session.predict_evicted = [this, &session](TaskId task, NodeId node, const Resources& missing) {
     return PredictEvicted(session, task, node, missing);
   };
-  // 100 where nobody has to leave, less the more it costs.
+  session.task_to_node.n_order.Add(
+      "sylas", [this, &session](TaskId task, NodeId node) -> std::optional<int64_t> {
+        if (session.cluster().tasks()[task].facts->direct()) return std::nullopt;
+        return Score(session, task, node);
+      });
   session.quota_to_node.n_order.Add(
-      "sylas", [this, &session](QuotaId id, NodeId node_id) -> std::optional<int64_t> {
-        const Cluster& rows = session.cluster();
-        const model::Node& node = rows.nodes()[node_id];
-        const auto& tasks = rows.quotas()[id].tasks;
-        if (!node.has_spot() || tasks.empty())
-          return node.has_spot() ? std::nullopt : std::optional<int64_t>(100);
-        Resources missing;
-        const Resources free = node.Free();
-        for (const auto& [name, asked] : rows.tasks()[tasks.front()].facts->request)
-          if (asked > 0 && free[name] < asked) missing.Set(name, asked - free[name]);
-        if (missing.IsZero()) return 100;
-        const Offer offer = OfferOf(session, tasks.front(), node);
-        const auto chosen = ChooseVictims(strategies_, offer.candidates, missing, offer.limits);
-        return chosen ? 99 - CostOf(strategies_, *chosen, missing) * 99 / 100'000 : 0;
+      "sylas", [this, &session](model::QuotaId quota, NodeId node) -> std::optional<int64_t> {
+        const auto& tasks = session.cluster().quotas()[quota].tasks;
+        if (tasks.empty()) return std::nullopt;  // it is its task's matter, which is asked itself
+        return Score(session, tasks.front(), node);
       });
 }
 
@@ -150,7 +187,7 @@ framework::PluginKind Sylas::Kind() {
            {"longestFirst", ArgType::kBool},
            {"lowPriority", ArgType::kInt},
            {"highPriority", ArgType::kInt}},
-          {"taskToNode.predicate", "quotaToNode.nOrder"}};
+          {"taskToNode.predicate", "taskToNode.nOrder", "quotaToNode.nOrder"}};
 }
 
 }  // namespace sky::plugins

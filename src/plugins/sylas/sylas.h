@@ -21,6 +21,7 @@ class Sylas final : public framework::Plugin {
   std::optional<std::vector<model::TaskId>> PredictEvicted(const framework::Session& session,
                                                            model::TaskId task, model::NodeId node,
                                                            const model::Resources& missing) const;
+  int64_t Score(const framework::Session& session, model::TaskId task, model::NodeId node) const;
   const Strategies strategies_;
 };
 

@@ -89,7 +89,7 @@ int64_t CostOf(const Strategies& strategies, const Set& set, const Resources& mi
       beyond = std::max(beyond, kFull * std::max<int64_t>(given[name] - value, 0) / given[name]);
   const int64_t sum = strategies.priority * dearest + strategies.resources * beyond +
                       strategies.run_time * ran + strategies.tasks * (kFull * (count - 1) / count);
-  return sum * 1000 / weights;
+  return sum * (kMostCost / kFull) / weights;
 }
 
 std::optional<Set> ChooseVictims(const Strategies& strategies,

@@ -33,7 +33,9 @@ struct Strategies {
   int32_t low = 0, high = 1000;  // up to `low`: low; from `high`: high; between them: mid
 };
 
-// What a set of them costs, 0 (nothing) to 100'000.
+constexpr int64_t kMostCost = 100'000;
+
+// What a set of them costs, 0 (nothing) to kMostCost.
 int64_t CostOf(const Strategies& strategies, const std::vector<const Candidate*>& set,
                const model::Resources& missing);
 
