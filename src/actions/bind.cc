@@ -14,6 +14,7 @@
 #include <set>
 
 #include "actions/actions.h"
+#include "actions/place_round.h"
 #include "actions/planner.h"
 #include "framework/session.h"
 #include "model/begin.h"
@@ -129,32 +130,13 @@ class Bind final : public framework::Action {
     for (const cache::Round& round : session.committed()) fresh.insert(round.number);
     for (auto& [round, tasks] : waiting) {
       if (fresh.contains(round))
-        Release(session, round, tasks);
+        ReleaseRound(session, round, tasks);
       else
         Judge(session, round, tasks);
     }
   }
 
  private:
-  static void Release(Session& session, uint64_t round, const Tasks& tasks) {
-    const model::Cluster& cluster = session.cluster();
-    Statement statement(session);
-    framework::Refusals why;
-    const model::JobId job = cluster.tasks()[tasks.front()].job;
-    for (const TaskId task : tasks) {
-      const Verdict verdict = session.task_to_node.Feasible(task, cluster.tasks()[task].claim.node);
-      why.Add(verdict);
-      if (verdict.fit()) statement.Allocate(task);
-    }
-    if (!job.valid() || !why.empty() || !session.JobReady(job)) {
-      if (job.valid() && why.empty()) why.Add(Reason::kWaitingForReleasing);
-      if (job.valid()) session.Refuse(job, std::move(why));
-      return;
-    }
-    statement.Keep();
-    session.Approve(round);
-  }
-
   void Judge(Session& session, uint64_t round, const Tasks& tasks) {
     const model::Cluster& cluster = session.cluster();
     const model::JobId id = cluster.tasks()[tasks.front()].job;
@@ -203,6 +185,25 @@ class Bind final : public framework::Action {
 };
 
 }  // namespace
+
+void ReleaseRound(Session& session, uint64_t round, std::span<const TaskId> tasks) {
+  const model::Cluster& cluster = session.cluster();
+  Statement statement(session);
+  framework::Refusals why;
+  const model::JobId job = cluster.tasks()[tasks.front()].job;
+  for (const TaskId task : tasks) {
+    const Verdict verdict = session.task_to_node.Feasible(task, cluster.tasks()[task].claim.node);
+    why.Add(verdict);
+    if (verdict.fit()) statement.Allocate(task);
+  }
+  if (!job.valid() || !why.empty() || !session.JobReady(job)) {
+    if (job.valid() && why.empty()) why.Add(Reason::kWaitingForReleasing);
+    if (job.valid()) session.Refuse(job, std::move(why));
+    return;
+  }
+  statement.Keep();
+  session.Approve(round);
+}
 
 std::unique_ptr<framework::Action> MakeBind() { return std::make_unique<Bind>(); }
 

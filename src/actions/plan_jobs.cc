@@ -170,7 +170,7 @@ class PlanJobs final : public framework::Action {
     if (!round->plan.found()) return Limited(session, id, std::move(why));
     why = {};
     if (!session.QuotaReady(*round, why)) return session.Refuse(id, std::move(why));
-    if (spot_) return PlaceRound(session, *round);
+    if (spot_) return PlaceAtOnce(session, *round);
     round->order = session.rounds.size();
     session.rounds.insert_or_assign(id, std::move(round));
   }
@@ -208,6 +208,17 @@ class PlanJobs final : public framework::Action {
         main != why.examples.end() && main->second.severity == model::Severity::kNever;
     naps_.Sleep(session, id, {never ? Want::What::kItself : Want::What::kAnything});
     session.Refuse(id, std::move(why));
+  }
+
+  // The actions that place and release what allocateJob planned have run already.
+  static void PlaceAtOnce(Session& session, JobRound& round) {
+    const size_t before = session.committed().size();
+    PlaceRound(session, round);
+    if (session.committed().size() == before) return;
+    const uint64_t number = session.committed().back().number;
+    std::vector<model::TaskId> tasks;
+    for (const framework::PlannedTask& one : round.plan.tasks) tasks.push_back(one.task);
+    ReleaseRound(session, number, tasks);
   }
 
   const std::string name_;

@@ -126,8 +126,12 @@ Verdict FitsDirect(const Cluster& cluster, TaskId task, NodeId id) {
                               ? Reason::kSpotPoolFull
                               : Reason::kInsufficientIdle,
                           uses[missing], node.allocatable[missing], missing);
-  if (missing == facts.spot_resource)
-    return Verdict::NotNow(Reason::kSpotPoolFull, uses[missing], idle[missing], missing);
+  if (missing == facts.spot_resource) {
+    const int64_t pool = model::SpotRoom(node.pools, node.spot, facts.spot, INT64_MAX / 2);
+    const bool full = node.pools.declared && pool < facts.spot_asked();
+    return Verdict::NotNow(full ? Reason::kSpotPoolFull : Reason::kInsufficientIdle, uses[missing],
+                           idle[missing], missing);
+  }
   const bool leaving = uses[missing] <= idle[missing] + node.releasing[missing];
   return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
                          uses[missing], idle[missing], missing);

@@ -24,15 +24,19 @@ struct ExecutorTest : ::testing::Test {
   kube::ManualLoop loop{clock};
   FakeWriter api;
   bool leading = true;
-  std::vector<std::string> refused, words, bound;
+  std::vector<std::string> refused, words, bound, evicted;
   int replans = 0, delays = 0, version = 9;
   std::function<void(Status)> pictures;
   std::unique_ptr<Executor> executor;
   cache::Round round;
 
-  void Begin(framework::CommitOrder order = framework::CommitOrder::kPlacementFirst) {
+  // A gang, or one pod, that is to be decided on.
+  void Prepare(framework::CommitOrder order, int members = 2) {
     c.Leaf("S1", "n[0-3]", "gpu=8 hca=8").Quotas("q[0-3]", "gpu=1 hca=1");
-    c.Job("train", 2, "gpu=1 hca=1");
+    if (members == 1)
+      c.Pod("train-0", "gpu=1 hca=1");
+    else
+      c.Job("train", members, "gpu=1 hca=1");
     ExecutorEvents events;
     events.bound = [this](const cache::RoundEntry& entry, const cache::Round&) {
       bound.push_back(entry.name);
@@ -47,6 +51,9 @@ struct ExecutorTest : ::testing::Test {
       ++delays;
     };
     events.replan = [this] { ++replans; };
+    events.evicted = [this](const cache::Eviction::Victim& victim, const cache::Round&) {
+      evicted.push_back(victim.name);
+    };
     events.may_write = [this] { return leading; };
     events.epoch = [] { return int64_t{7}; };
     events.write_pictures = [this](const cache::Round&, std::function<void(Status)> done) {
@@ -54,6 +61,9 @@ struct ExecutorTest : ::testing::Test {
     };
     executor = std::make_unique<Executor>(loop, c.cache(), api, Executor::Options{order, 60s},
                                           std::move(events));
+  }
+  void Begin(framework::CommitOrder order = framework::CommitOrder::kPlacementFirst) {
+    Prepare(order);
     round = c.Decide().at(0);
     executor->Submit(round);
     if (c.cache().Approve(round.number, c.snapshot())) executor->Approve(round.number);

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods that give way to a round: not before its record, each once, and what their refusals mean.
+#include "scheduler/executor_for_test.h"
+
+namespace sky::scheduler {
+namespace {
+
+struct EvictTest : ExecutorTest {
+  // Of the submitted round; who it asks is the reclaim action's matter.
+  cache::Eviction Of(const std::vector<std::string>& pods, Duration grace = 30s) const {
+    cache::Eviction eviction{round.number, round.job, {}};
+    for (const std::string& pod : pods)
+      eviction.victims.push_back({"default", pod, "uid-" + pod, "n0", grace});
+    return eviction;
+  }
+  // Decided and recorded, but the bind action waits for room.
+  void BeginWaiting(framework::CommitOrder order = framework::CommitOrder::kPlacementFirst) {
+    Prepare(order);
+    round = c.Decide().at(0);
+    executor->Submit(round);
+  }
+};
+
+TEST_F(EvictTest, NobodyLeavesBeforeTheRecordIsThere) {
+  BeginWaiting();
+  executor->Evict(Of({"spot-0"}));
+  EXPECT_TRUE(api.evictions.empty());
+  Acknowledge();
+  executor->Evict(Of({"spot-0"}));
+  ASSERT_EQ(api.evictions.size(), 1u);
+  EXPECT_EQ(api.evictions[0].asked, "default/spot-0 uid-spot-0");
+  EXPECT_TRUE(api.binds.empty());
+}
+
+TEST_F(EvictTest, EachIsAskedOnce) {
+  BeginWaiting();
+  Acknowledge();
+  executor->Evict(Of({"spot-0"}));
+  executor->Evict(Of({"spot-0", "spot-1"}));
+  ASSERT_EQ(api.evictions.size(), 2u);
+  FakeWriter::Answer(api.evictions, Result<Written>(Written{}));
+  EXPECT_EQ(evicted, std::vector<std::string>{"spot-0"});
+  executor->Evict(Of({"spot-0"}));
+  EXPECT_EQ(api.evictions.size(), 1u) << "it is leaving";
+}
+
+TEST_F(EvictTest, WhoHasLeftAlreadyIsNoMatter) {
+  BeginWaiting();
+  Acknowledge();
+  executor->Evict(Of({"spot-0", "spot-1"}));
+  FakeWriter::Refuse(api.evictions, Code::kNotFound);
+  FakeWriter::Refuse(api.evictions, Code::kConflict);
+  EXPECT_TRUE(evicted.empty());
+  EXPECT_TRUE(Claimed(0));
+  Audited();
+}
+
+TEST_F(EvictTest, ALostAnswerIsAskedAgainByTheNextCycle) {
+  BeginWaiting();
+  Acknowledge();
+  for (const Code code : {Code::kUnavailable, Code::kUnknownOutcome, Code::kCancelled}) {
+    executor->Evict(Of({"spot-0"}));
+    ASSERT_EQ(api.evictions.size(), 1u);
+    FakeWriter::Refuse(api.evictions, code);
+    EXPECT_TRUE(Claimed(0));
+  }
+}
+
+// B33: the budget changed between the decision and the request.
+TEST_F(EvictTest, ABudgetThatSaysNoEndsTheDecision) {
+  BeginWaiting();
+  Acknowledge();
+  executor->Evict(Of({"spot-0"}));
+  FakeWriter::Refuse(api.evictions, Code::kTooManyRequests);
+  EXPECT_FALSE(Claimed(0));
+  EXPECT_FALSE(Claimed(1));
+  EXPECT_GT(replans, 0);
+  ASSERT_FALSE(words.empty());
+  EXPECT_NE(words[0].find("pod default/spot-0 may not be evicted"), std::string::npos) << words[0];
+  Audited();
+}
+
+TEST_F(EvictTest, NobodyIsAskedWhenTheLeaseMayBeAnothers) {
+  BeginWaiting();
+  Acknowledge();
+  leading = false;
+  executor->Evict(Of({"spot-0"}));
+  EXPECT_TRUE(api.evictions.empty());
+  leading = true;
+  executor->Evict(Of({"spot-0"}));
+  EXPECT_EQ(api.evictions.size(), 1u);
+}
+
+// F13: claims wait for claimTimeout, and for as long as those who leave may take.
+TEST_F(EvictTest, TheClaimWaitsForTheGraceOfTheSlowest) {
+  BeginWaiting();
+  Acknowledge();
+  executor->Evict(Of({"spot-0"}, 10s));
+  executor->Evict(Of({"spot-1"}, 90s));
+  loop.Advance(149s);
+  EXPECT_TRUE(Claimed(0));
+  loop.Advance(2s);
+  EXPECT_FALSE(Claimed(0));
+}
+
+TEST_F(EvictTest, WithoutARecordTheStatusesOfItsQuotasComeFirst) {
+  Prepare(framework::CommitOrder::kPlacementFirst, 1);
+  round = c.Decide().at(0);
+  ASSERT_FALSE(round.recorded);
+  executor->Submit(round);
+  EXPECT_TRUE(api.creates.empty());
+  executor->Evict(Of({"spot-0"}));
+  EXPECT_TRUE(api.evictions.empty());
+  ASSERT_TRUE(pictures);
+  pictures({});
+  EXPECT_EQ(api.evictions.size(), 1u);
+}
+
+TEST_F(EvictTest, AStatusThatIsRefusedSendsNobodyAway) {
+  Prepare(framework::CommitOrder::kPlacementFirst, 1);
+  round = c.Decide().at(0);
+  executor->Submit(round);
+  executor->Evict(Of({"spot-0"}));
+  ASSERT_TRUE(pictures);
+  pictures(std::unexpected(Error(Code::kForbidden, "no")));
+  EXPECT_TRUE(api.evictions.empty());
+  EXPECT_FALSE(Claimed(0));
+}
+
+}  // namespace
+}  // namespace sky::scheduler
