@@ -144,9 +144,14 @@ Verdict FitsBesideSpot(const Cluster& cluster, TaskId task, const model::Node& n
   const Resources idle = node.Free() + (evicts ? node.evictable : Resources{});
   const model::ResourceId missing = model::FirstMissing(asked, idle, cluster.names().resources);
   if (!missing.valid()) return Verdict::Fit();
-  const bool leaving = asked[missing] <= idle[missing] + node.releasing[missing];
-  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientIdle,
-                         asked[missing], idle[missing], missing);
+  const auto refuse = [&](Reason reason) {
+    return Verdict::NotNow(reason, asked[missing], idle[missing], missing);
+  };
+  if (asked[missing] <= idle[missing] + node.releasing[missing])
+    return refuse(Reason::kWaitingForReleasing);
+  // Nobody but spot pods is in the way: charges were asked before.
+  const bool may_leave = asked[missing] <= node.Free()[missing] + node.evictable[missing];
+  return refuse(may_leave ? Reason::kInsufficientIdle : Reason::kReclaimNoVictim);
 }
 
 }  // namespace

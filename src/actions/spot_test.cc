@@ -102,7 +102,7 @@ TEST_F(SpotTest, AYoungSpotPodKeepsItsPlaceUntilItHasRunForAWhile) {
   young.Job("train", 1, "gpu=8");
   young.Decide();
   EXPECT_THAT(young.result().evictions, IsEmpty());
-  EXPECT_EQ(young.Why("default/train"), "InsufficientIdle");
+  EXPECT_EQ(young.Why("default/train"), "ReclaimNoVictim");
   young.Tick(301s);
   young.Decide();
   young.Decide();

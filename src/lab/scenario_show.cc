@@ -209,7 +209,9 @@ model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config)
   feed(simulation.List<api::PodDisruptionBudget>());
   feed(simulation.List<api::Pod>());
   fresh.SetNow(simulation.clock().Now());  // what time tells of them, too
-  return fresh.Copy();
+  model::Cluster rows(std::make_shared<model::Names>());
+  fresh.UpdateSnapshot(rows);
+  return rows;
 }
 
 // Everything but what time alone tells (a node is lost after a while).
