@@ -5,7 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <random>
+
+#include "base/rng.h"
 
 namespace sky::plugins {
 namespace {
@@ -163,8 +164,9 @@ RC_GTEST_PROP(SpotVictimsLaw, TheOrderOfTheCandidatesDecidesNothing, ()) {
                               *rc::gen::inRange(0, 3), *rc::gen::inRange(0, 3),
                               *rc::gen::arbitrary<bool>()};
   const Names first = shop.Choose(gpus, strategies);
-  std::mt19937_64 random(*rc::gen::arbitrary<uint64_t>());
-  std::shuffle(shop.candidates.begin(), shop.candidates.end(), random);
+  Rng rng(*rc::gen::arbitrary<uint64_t>());
+  for (size_t i = shop.candidates.size(); i > 1; --i)
+    std::swap(shop.candidates[i - 1], shop.candidates[rng.Below(i)]);
   RC_ASSERT(shop.Choose(gpus, strategies) == first);
 }
 
