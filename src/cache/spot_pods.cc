@@ -9,7 +9,8 @@ using model::TaskId;
 
 void SpotPods::Note(const model::Cluster& cluster, const std::vector<TaskId>& touched) {
   for (const TaskId id : touched)
-    if (cluster.tasks().Live(id) && cluster.tasks()[id].bound() &&
+    if (cluster.tasks().Live(id) &&
+        (cluster.tasks()[id].bound() || cluster.tasks()[id].evictable) &&
         cluster.tasks()[id].facts->spot != model::SpotMode::kNone)
       changed_.insert(cluster.tasks()[id].name);
 }

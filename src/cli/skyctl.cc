@@ -10,6 +10,7 @@
 #include "cli/demo.h"
 #include "cli/lab_kubelets.h"
 #include "cli/lab_run.h"
+#include "cli/lab_soak.h"
 #include "cli/lab_up.h"
 #include "cli/load.h"
 #include "lab/script.h"
@@ -46,6 +47,17 @@ void AddLabRun(CLI::App& lab, int& exit_code) {
   run->callback([script, &exit_code] { exit_code = RunLabRun(*script); });
 }
 
+void AddLabSoak(CLI::App& lab, int& exit_code) {
+  auto options = std::make_shared<LabSoakOptions>();
+  CLI::App* soak =
+      lab.add_subcommand("soak", "random lives of a small cluster, until something breaks");
+  soak->add_option("--seed", options->seed, "of the first life (1); the next has the next one");
+  soak->add_option("--lives", options->lives, "how many (10)")->check(CLI::Range(1, 1'000'000));
+  soak->add_option("--steps", options->steps, "events in each (300)")
+      ->check(CLI::Range(1, 1'000'000));
+  soak->callback([options, &exit_code] { exit_code = RunLabSoak(*options); });
+}
+
 void AddLabKubelets(CLI::App& lab, int& exit_code) {
   auto kubeconfig = std::make_shared<std::string>();
   CLI::App* kubelets =
@@ -69,6 +81,7 @@ int RunSkyctl(int argc, char** argv) {
   app.add_subcommand("demo", "the worked example on an embedded cluster of its own")
       ->callback([&exit_code] { exit_code = RunDemo(stdout); });
   AddLabRun(*lab, exit_code);
+  AddLabSoak(*lab, exit_code);
   AddLoad(app, exit_code);
   if (const auto ended = ReadCommandLine(app, argc, argv)) return *ended;
   return exit_code;

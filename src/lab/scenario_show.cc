@@ -190,6 +190,24 @@ std::string ShowLedgers(scheduler::Scheduler& scheduler, bool all) {
   return AlignedTable(rows);
 }
 
+// The lines of `text` that `other` lacks.
+std::string LinesOnlyOf(std::string_view text, std::string_view other) {
+  const auto lines = [](std::string_view all) {
+    std::vector<std::string_view> each;
+    for (size_t end = 0; !all.empty(); all.remove_prefix(end + 1)) {
+      end = std::min(all.find('\n'), all.size() - 1);
+      each.push_back(all.substr(0, end + 1));
+    }
+    return each;
+  };
+  const std::vector<std::string_view> theirs = lines(other);
+  const std::set<std::string_view> known(theirs.begin(), theirs.end());
+  std::string own;
+  for (const std::string_view line : lines(text))
+    if (!known.contains(line)) own += line;
+  return own;
+}
+
 // The cluster as a scheduler that starts now would remember it.
 model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config) {
   cache::Cache fresh(std::make_shared<model::Names>(), framework::SettingsOf(config));
@@ -261,7 +279,7 @@ Scenario::Answer Scenario::Audit(const Statement&) {
                     fresh = Facts(ReadAnew(*simulation_, scheduler.config()));
   if (mine != fresh)
     return Fail(Code::kConflict, "a fresh start would read something else.\nmemory:\n{}API:\n{}",
-                mine, fresh);
+                LinesOnlyOf(mine, fresh), LinesOnlyOf(fresh, mine));
   return "every ledger equals its recount, and what a fresh start would read\n";
 }
 
