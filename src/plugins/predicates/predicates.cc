@@ -21,12 +21,20 @@ bool TolerateCordon(const std::vector<api::Toleration>& tolerations) {
   });
 }
 
-// Readiness, cordon and taints; who tolerates what comes from the pod or the quota.
+// Readiness, cordon and taints; who tolerates what comes from the pod or the quota. A taint that
+// somebody gave the node is said before a cordon, which passes: whoever waits for the node would
+// wait in vain.
 Verdict Admits(const model::Node& node, const std::vector<api::Toleration>& tolerations) {
-  if (!node.exists() || !node.ready || node.object->metadata.deleting())
-    return Verdict::NotNow(Reason::kNodeNotReady);
-  if (const Verdict open = Cordon(node, tolerations); !open.fit()) return open;
-  return Taints(node, tolerations);
+  const bool up = node.ready && !node.object->metadata.deleting();
+  const Verdict open = up ? Cordon(node, tolerations) : Verdict::NotNow(Reason::kNodeNotReady);
+  if (open.fit()) return Taints(node, tolerations);
+  std::vector<api::Taint> lasting = node.object->spec.taints;
+  std::erase_if(lasting, [](const api::Taint& taint) {
+    return taint.key.starts_with("node.kubernetes.io/");  // the node's own state
+  });
+  return api::FindUntolerated(lasting, tolerations) == nullptr
+             ? open
+             : Verdict::NotNow(Reason::kTaintNotTolerated);
 }
 
 struct HostPort {
@@ -94,19 +102,20 @@ Verdict NodeLabels(const model::Node& node, const api::PodSpec& pod) {
 Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task_id, model::NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const api::Pod& pod = *cluster.tasks()[task_id].facts->pod;
-  if (Verdict admitted = Admits(node, pod.spec.tolerations); !admitted.fit()) return admitted;
-  return NodeLabels(node, pod.spec);
+  if (!node.exists()) return Verdict::NotNow(Reason::kNodeNotReady);
+  if (const Verdict labels = NodeLabels(node, pod.spec); !labels.fit()) return labels;
+  return Admits(node, pod.spec.tolerations);
 }
 
 Verdict QuotaStatics(const model::Cluster& cluster, model::QuotaId quota_id,
                      model::NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const api::QuotaSpec& spec = cluster.quotas()[quota_id].object->spec;
-  if (Verdict admitted = Admits(node, spec.tolerations); !admitted.fit()) return admitted;
+  if (!node.exists()) return Verdict::NotNow(Reason::kNodeNotReady);
   if (spec.affinity && spec.affinity->node &&
       !api::MatchesNode({}, &*spec.affinity->node, node.name, node.object->metadata.labels))
     return Verdict::NotNow(Reason::kNodeAffinityMismatch);
-  return Verdict::Fit();
+  return Admits(node, spec.tolerations);
 }
 
 Verdict HostPorts(const model::Cluster& cluster, model::TaskId task_id, model::NodeId node_id) {
