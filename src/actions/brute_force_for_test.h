@@ -26,7 +26,7 @@ using Zones = std::vector<int>;
 
 class BruteForce {
  public:
-  explicit BruteForce(const GangCase& gang) : gang_(gang) {}
+  explicit BruteForce(const GangCase& gang);
 
   struct Wish {
     bool ordered = false;  // ranks follow the order of nodes
@@ -72,6 +72,9 @@ class BruteForce {
   };
   Ledger Begin() const;
   bool CouldHoldEmpty(const Cell& cell) const;
+  // Where no node has a zone, the blocks stand for them, numbered from kBlock on.
+  static constexpr int kBlock = 1000;
+  static GangCase WithBlocks(GangCase gang);
   void Reset(const Zones& zones, const Wish& wish);
   // How far the ranks have come in the order of nodes.
   struct Line {

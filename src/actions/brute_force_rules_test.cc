@@ -11,6 +11,40 @@ Amounts BruteForce::Charge(const Amounts& request, const Amounts& used) {
   return charge;
 }
 
+BruteForce::BruteForce(const GangCase& gang) : gang_(WithBlocks(gang)) {}
+
+GangCase BruteForce::WithBlocks(GangCase gang) {
+  const bool zones = std::any_of(gang.nodes.begin(), gang.nodes.end(),
+                                 [](const auto& node) { return node.leaf >= 0; });
+  if (!gang.zoned() || zones) return gang;
+  // Somebody who has no place yet could have one there, if nobody else came.
+  const auto takes = [&](int node) {
+    for (size_t i = 0; i < gang.members.size(); ++i) {
+      if (gang.members[i].node >= 0 || !gang.in_chain(gang.members[i])) continue;
+      GangCase alone = gang;
+      std::erase_if(alone.members, [](const auto& pod) { return pod.node < 0; });
+      alone.members.push_back(gang.members[i]);
+      for (GangCase::Node& row : alone.nodes) row.leaf = 0;
+      if (BruteForce(alone).Possible({node}, {false, 1'000'000, false})) return true;
+    }
+    return std::any_of(gang.members.begin(), gang.members.end(),
+                       [&](const auto& pod) { return pod.node == node && gang.in_chain(pod); });
+  };
+  int block = kBlock;
+  std::map<int, int> last;  // node of a block, by spec code
+  for (int node = 0; node < static_cast<int>(gang.nodes.size()); ++node) {
+    GangCase::Node& row = gang.nodes[static_cast<size_t>(node)];
+    const bool belongs = takes(node);
+    const auto before = last.find(row.spec);
+    row.leaf = belongs && before != last.end() &&
+                       row.number - gang.nodes[static_cast<size_t>(before->second)].number <= 1
+                   ? gang.nodes[static_cast<size_t>(before->second)].leaf
+                   : ++block;
+    if (belongs) last[row.spec] = node;
+  }
+  return gang;
+}
+
 BruteForce::Cell BruteForce::CellOf(int node) const {
   return {gang_.nodes[static_cast<size_t>(node)].leaf, gang_.nodes[static_cast<size_t>(node)].spec};
 }
@@ -171,7 +205,8 @@ std::vector<std::pair<BruteForce::Span, Zones>> BruteForce::Spans() {
   const std::set<int> own = OwnZones();
   std::set<int> own_specs;
   for (const GangCase::Pod& pod : gang_.members)
-    if (pod.node >= 0 && gang_.in_chain(pod) && CellOf(pod.node).first >= 0)
+    if (pod.node >= 0 && gang_.in_chain(pod) && CellOf(pod.node).first >= 0 &&
+        CellOf(pod.node).first < kBlock)
       own_specs.insert(CellOf(pod.node).second);
   const bool any_zone = std::any_of(gang_.nodes.begin(), gang_.nodes.end(),
                                     [](const auto& node) { return node.leaf >= 0; });
@@ -182,16 +217,18 @@ std::vector<std::pair<BruteForce::Span, Zones>> BruteForce::Spans() {
   for (int node = 0; node < static_cast<int>(gang_.nodes.size()); ++node) {
     const Cell cell = CellOf(node);
     if (any_zone && cell.first < 0) continue;
-    if (!own.empty() && !own_specs.contains(cell.second)) continue;
+    if (!own_specs.empty() && !own_specs.contains(cell.second)) continue;
     if (chain_devices && OwnSpec() && *OwnSpec() != cell.second) continue;
     cells.insert(cell);
   }
   // Members that run don't move: a gang that has begun waits for no zone but the one that has them.
-  const bool may_wait = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+  const bool blocks = std::any_of(cells.begin(), cells.end(),
+                                  [](const Cell& cell) { return cell.first >= kBlock; });
+  const bool may_wait = !blocks && std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
     const bool its = own.empty() || (own.size() == 1 && own.contains(cell.first));
     return its && CouldHoldEmpty(cell);
   });
-  const int most = gang_.zones > 0 ? gang_.zones : may_wait ? 1 : 1000;
+  const int most = blocks ? 1000 : gang_.zones > 0 ? gang_.zones : may_wait ? 1 : 1000;
   const int more = std::max(0, most - static_cast<int>(own.size()));
   const std::vector<Cell> all(cells.begin(), cells.end());
   std::vector<std::pair<Span, Zones>> spans;

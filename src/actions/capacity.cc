@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actions/capacity.h"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <span>
 
@@ -30,6 +32,19 @@ struct Carrier {
   int64_t tasks_each;
 };
 
+using Carriers = boost::container::small_vector<Carrier, 8>;
+
+// What each shelf's quota costs with one of the tasks.
+std::vector<Resources> ChargesOf(const Cluster& cluster, const Pool& pool) {
+  std::vector<Resources> charges;
+  const Resources& request = cluster.tasks()[pool.task].facts->request;
+  for (const FreeShelf& shelf : pool.shelves)
+    charges.push_back(shelf.direct
+                          ? Resources{}
+                          : Resources::Max(cluster.quotas()[shelf.sample].request, request));
+  return charges;
+}
+
 // No more tasks than this fit, whatever shares they come with. Of one kind it is the number;
 // several may fit beside each other better than each alone, so they count together, but no task
 // costs less than the least of each name.
@@ -52,6 +67,16 @@ int64_t AtMost(std::span<const Carrier> carriers, const Resources& request, cons
 
 }  // namespace
 
+int64_t RoomForAll(std::span<const std::pair<int64_t, int64_t>> kinds) {
+  if (kinds.size() == 1) return kinds[0].first;
+  int64_t sum = 0, slack = INT64_MAX;
+  for (const auto& [room, count] : kinds) {
+    sum += std::min(room, count);
+    slack = std::min(slack, room - count);
+  }
+  return kinds.empty() ? 0 : sum + std::max<int64_t>(slack, 0);
+}
+
 bool LacksRoomAlone(const Verdict& verdict) {
   return verdict.fit() || verdict.reason == model::Reason::kInsufficientQuotaIdle ||
          verdict.reason == model::Reason::kWaitingForReleasing;
@@ -72,7 +97,6 @@ size_t Capacities::Subject(const Session& session, const Pool& pool) {
 const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool, size_t subject,
                                         CellId id) {
   const Cluster& cluster = session.cluster();
-  const model::ResourceNames& names = cluster.names().resources;
   const model::Cell& cell = cluster.cells()[id];
   std::vector<Count>& counts = memos_[subject].counts;
   if (id.index() >= counts.size()) counts.resize(cluster.cells().size());
@@ -81,61 +105,70 @@ const Capacities::Count& Capacities::Of(const Session& session, const Pool& pool
   if (count.at == cell.changed) return count;
   count = Count{};
   count.at = cell.changed;
-  if (pool.direct()) return CountDirect(session, pool, cell, count);
-  const Resources& request = cluster.tasks()[pool.task].facts->request;
-  std::vector<Resources> charges(pool.shelves.size());
-  for (size_t i = 0; i < charges.size(); ++i)
-    charges[i] = Resources::Max(cluster.quotas()[pool.shelves[i].sample].request, request);
-  std::vector<Carrier> all, empty, now, shares;  // of one node
-  for (const NodeId node_id : cell.nodes) {
-    const model::Node& node = cluster.nodes()[node_id];
-    steps_ += 3;
-    const bool stands = session.task_to_node.Alone(pool.task, node_id).fit();
-    for (auto* carriers : {&all, &empty, &now, &shares}) carriers->clear();
-    for (size_t i = 0; i < pool.shelves.size(); ++i) {
-      const FreeShelf& shelf = pool.shelves[i];
-      const model::Quota& quota = cluster.quotas()[shelf.sample];
-      if (model::TimesFit(charges[i], node.allocatable, names, 1) == 0) continue;
-      all.push_back({&charges[i], shelf.tasks_each});
-      if (!stands) continue;
-      const Verdict verdict = session.quota_to_node.Feasible(shelf.sample, node_id);
-      if (LacksRoomAlone(verdict)) empty.push_back(all.back());
-      if (!verdict.fit()) continue;
-      now.push_back(all.back());
-      shares.push_back({&quota.request, shelf.tasks_each});
-    }
-    count.size += AtMost(all, request, node.allocatable, names);
-    count.empty += AtMost(empty, request, node.allocatable, names);
-    const int64_t charged = std::min(AtMost(now, request, node.Room(), names),
-                                     AtMost(shares, {}, node.QuotaIdle(), names));
-    const auto beside_spot = [&](const Resources& idle) {
-      return node.has_spot() ? std::min(charged, model::TimesFit(request, idle, names, kMany))
-                             : charged;
-    };
-    count.now += beside_spot(node.Free());
-    count.evicting += beside_spot(node.Free() + node.evictable);
+  const std::vector<Resources> charges = ChargesOf(session.cluster(), pool);
+  for (const NodeId node : cell.nodes) {
+    const Count one = OnNode(session, pool, node, charges);
+    count.size += one.size;
+    count.empty += one.empty;
+    count.now += one.now;
+    count.evicting += one.evicting;
   }
   return count;
 }
 
+Capacities::Count Capacities::OnNode(const Session& session, const Pool& pool, NodeId node) {
+  return OnNode(session, pool, node, ChargesOf(session.cluster(), pool));
+}
+
+Capacities::Count Capacities::OnNode(const Session& session, const Pool& pool, NodeId id,
+                                     const std::vector<Resources>& charges) {
+  steps_ += 3;
+  if (pool.direct()) return Directly(session, pool, id);
+  const Cluster& cluster = session.cluster();
+  const model::ResourceNames& names = cluster.names().resources;
+  const Resources& request = cluster.tasks()[pool.task].facts->request;
+  const model::Node& node = cluster.nodes()[id];
+  const bool stands = session.task_to_node.Alone(pool.task, id).fit();
+  Carriers all, empty, now, shares;
+  for (size_t i = 0; i < pool.shelves.size(); ++i) {
+    const FreeShelf& shelf = pool.shelves[i];
+    const model::Quota& quota = cluster.quotas()[shelf.sample];
+    if (model::TimesFit(charges[i], node.allocatable, names, 1) == 0) continue;
+    all.push_back({&charges[i], shelf.tasks_each});
+    if (!stands) continue;
+    const Verdict verdict = session.quota_to_node.Feasible(shelf.sample, id);
+    if (LacksRoomAlone(verdict)) empty.push_back(all.back());
+    if (!verdict.fit()) continue;
+    now.push_back(all.back());
+    shares.push_back({&quota.request, shelf.tasks_each});
+  }
+  Count count;
+  count.size = AtMost(all, request, node.allocatable, names);
+  count.empty = AtMost(empty, request, node.allocatable, names);
+  const int64_t charged = std::min(AtMost(now, request, node.Room(), names),
+                                   AtMost(shares, {}, node.QuotaIdle(), names));
+  const auto beside_spot = [&](const Resources& idle) {
+    return node.has_spot() ? std::min(charged, model::TimesFit(request, idle, names, kMany))
+                           : charged;
+  };
+  count.now = beside_spot(node.Free());
+  count.evicting = beside_spot(node.Free() + node.evictable);
+  return count;
+}
+
 // Of tasks that go to nodes themselves.
-const Capacities::Count& Capacities::CountDirect(const Session& session, const Pool& pool,
-                                                 const model::Cell& cell, Count& count) {
+Capacities::Count Capacities::Directly(const Session& session, const Pool& pool, NodeId id) {
   const Cluster& cluster = session.cluster();
   const model::PodFacts& facts = *cluster.tasks()[pool.task].facts;
   const Resources uses = UsesOf(facts);
   const auto times = [&](const Resources& idle) {
     return model::TimesFit(uses, idle, cluster.names().resources, kMany);
   };
-  for (const NodeId id : cell.nodes) {
-    steps_ += 3;
-    const int64_t empty = times(SpotIdleWhenEmpty(cluster, id, facts));
-    count.size += empty;
-    if (!session.task_to_node.Feasible(pool.task, id).fit()) continue;
-    count.empty += empty;
-    count.now += times(SpotIdle(cluster, id, facts.spot));
-  }
-  count.evicting = count.now;
+  Count count;
+  count.size = times(SpotIdleWhenEmpty(cluster, id, facts));
+  if (!session.task_to_node.Feasible(pool.task, id).fit()) return count;
+  count.empty = count.size;
+  count.now = count.evicting = times(SpotIdle(cluster, id, facts.spot));
   return count;
 }
 
@@ -184,6 +217,7 @@ const std::vector<uint32_t>& Capacities::Ranks(const Cluster& cluster) {
     if (a.index != b.index) return a.index < b.index;
     if (a.zone != b.zone) return NaturalLess{}(a.zone, b.zone);
     if (a.spec != b.spec) return NaturalLess{}(a.spec, b.spec);
+    if (a.key.degraded != b.key.degraded) return b.key.degraded;
     return a.key.network < b.key.network;
   });
   ranks_.assign(cluster.cells().size(), 0);

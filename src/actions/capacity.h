@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "actions/pool.h"
@@ -17,6 +19,7 @@ namespace sky::actions {
 // How many tasks like the round's a cell takes.
 struct CellRoom {
   model::CellId id;
+  model::CellId degraded;  // its nodes that have lost switches, when they count; invalid: none
   model::SpecId spec;
   uint32_t rank = 0;                // physical order
   int64_t capacity = 0;             // now
@@ -25,7 +28,16 @@ struct CellRoom {
   int64_t size = 0;                 // `empty`, with the nodes that refuse the task now among them
   int64_t bound = 0;                // idle bound quotas inside
   std::vector<int64_t> kinds = {};  // `capacity` by kind
+  bool own = false;                 // members of the gang stand there already
+  int64_t far = 0;                  // from the zones where they stand
+  int64_t kin = 0;                  // tasks of jobs that attract it
+  int64_t crowd = 0;                // nodes, where a small zone comes before a large one
+  std::vector<model::NodeId> nodes = {};  // other than the cell's own: with its degraded ones, or
+                                          // a block of it; empty: all of the cell
 };
+// What a set of tasks of several kinds may count on: of each kind there is room for `first` and
+// a need of `second`. Never less than what really fits.
+int64_t RoomForAll(std::span<const std::pair<int64_t, int64_t>> kinds);
 
 class Capacities {
  public:
@@ -42,6 +54,8 @@ class Capacities {
   // The count of a cell, brought up to date when the cell changed.
   const Count& Of(const framework::Session& session, const Pool& pool, size_t subject,
                   model::CellId cell);
+  // The same of one node, counted anew.
+  Count OnNode(const framework::Session& session, const Pool& pool, model::NodeId node);
   // What each node of the cell says to a task through a quota of the first shelf.
   const framework::Refusals& Why(const framework::Session& session, const Pool& pool,
                                  size_t subject, model::CellId cell);
@@ -61,8 +75,9 @@ class Capacities {
     std::vector<Count> counts;  // by cell
     std::vector<Told> told;     // by cell
   };
-  const Count& CountDirect(const framework::Session& session, const Pool& pool,
-                           const model::Cell& cell, Count& count);
+  Count OnNode(const framework::Session& session, const Pool& pool, model::NodeId node,
+               const std::vector<model::Resources>& charges);
+  static Count Directly(const framework::Session& session, const Pool& pool, model::NodeId node);
   using Key = std::pair<model::ClassId, std::vector<model::ClassId>>;
 
   std::map<Key, size_t> subjects_;

@@ -64,7 +64,8 @@ struct GangCase {
 
 GangCase DrawGangCase(uint64_t seed);
 
-// How things are called. Two of them that keep every order must give the same answer.
+// How things are called. Two of them that keep every order, and who stands beside whom, must give
+// the same answer.
 struct Naming {
   bool other = false;
   std::string node(const GangCase::Node& node) const;

@@ -250,7 +250,7 @@ GangCase DrawGangCase(uint64_t seed) {
 }
 
 std::string Naming::node(const GangCase::Node& node) const {
-  return other ? fmt::format("m{}{}", static_cast<char>(node.series + 3), 3 * node.number + 2)
+  return other ? fmt::format("m{}{}", static_cast<char>(node.series + 3), node.number + 96)
                : fmt::format("{}{}", node.series, node.number);
 }
 std::string Naming::quota(const GangCase::Quota& quota) const {

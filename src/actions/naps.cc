@@ -101,11 +101,17 @@ bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId j
   want.pool.shelves = pool.shelves;
   const auto [known, added] = best_.try_emplace({want.subject, want.network, want.zoned});
   auto& [largest, sum] = known->second;
+  int64_t of_zone = 0;
+  model::CellKey last;
   if (added)
     for (const auto& [key, cell] : cluster.cells().by_key()) {
       if (key.zone.valid() != want.zoned || (want.zoned && key.network != want.network)) continue;
       const int64_t room = capacities.Of(session, want.pool, want.subject, cell).now;
-      largest = std::max(largest, room);
+      // A zone's degraded nodes come right after its others.
+      of_zone =
+          key.degraded && key.zone == last.zone && key.spec == last.spec ? of_zone + room : room;
+      last = key;
+      largest = std::max(largest, of_zone);
       sum += room;
     }
   return (want.one_cell ? largest : sum) < want.tasks;

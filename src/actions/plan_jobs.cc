@@ -4,6 +4,7 @@
 // so for all jobs but those with spot pods, which take what is left: backfill plans them last and
 // places them at once.
 #include <array>
+#include <map>
 #include <set>
 
 #include "actions/actions.h"
@@ -98,6 +99,9 @@ class PlanJobs final : public framework::Action {
 
   void Execute(Session& session) override {
     naps_.Begin();
+    std::erase_if(out_of_order_, [&](const auto& one) {
+      return !session.cluster().jobs().Find(one.first).valid();
+    });
     const model::Cluster& cluster = session.cluster();
     const std::set<std::string, std::less<>> behind(behind_.begin(), behind_.end());
     behind_.clear();
@@ -163,9 +167,12 @@ class PlanJobs final : public framework::Action {
     const bool planned = planner.Make();
     budget -= planner.spent();
     if (!planned) {
-      naps_.Sleep(session, id, planner.want());
+      Want want = planner.want();
+      JudgeOrder(session, id, round->plan.why, want);
+      naps_.Sleep(session, id, std::move(want));
       return session.Refuse(id, std::move(round->plan.why));
     }
+    out_of_order_.erase(cluster.jobs()[id].name);
     if (round->extras) TrimExtras(session, *round, why);
     if (!round->plan.found()) return Limited(session, id, std::move(why));
     why = {};
@@ -183,6 +190,22 @@ class PlanJobs final : public framework::Action {
     for (const model::TaskId task : RoundTasks(session, job))
       more += cluster.tasks()[task].facts->request;
     return session.Overused(job.queue, more, why);
+  }
+
+  // A strict gang that runs and has lost a rank which no place keeps in order: that may pass, but
+  // when it has lasted for a TTL its owner should know that waiting doesn't help (F39).
+  void JudgeOrder(const Session& session, model::JobId id, Refusals& why, Want& want) {
+    const model::Job& job = session.cluster().jobs()[id];
+    if (why.main != Reason::kNodeOrderNotMonotone || job.bound == 0) {
+      out_of_order_.erase(job.name);
+      return;
+    }
+    const MonoTime since = out_of_order_.try_emplace(job.name, session.now().mono).first->second;
+    const Duration left = since + session.config().reservation_ttl - session.now().mono;
+    if (left > Duration::zero())
+      want.at_most = std::min(want.at_most, left);
+    else
+      why.detail = "the order needs a whole restart: no place keeps the ranks in order";
   }
 
   // As many as the queue may still have; the last ones go first. `why` says what stopped the
@@ -225,6 +248,7 @@ class PlanJobs final : public framework::Action {
   const bool spot_;
   Capacities capacities_;
   Naps naps_;
+  std::map<std::string, MonoTime> out_of_order_;  // strict gangs whose lost ranks find no place
   std::vector<std::string> behind_;  // jobs that the budget of the last cycle didn't reach
 };
 

@@ -65,6 +65,32 @@ int64_t QuotasFor(const model::Cluster& cluster, const std::map<const Pool*, int
   return direct + std::min(by_kind, by_quota);
 }
 
+// Where ranks can't keep their order: nodes by how far they are from the place of the first one
+// that is lost (F39), nothing if nobody stands beside it.
+void NearestFirst(const model::Cluster& cluster, const model::Job& job, TaskId lost,
+                  std::vector<NodeId>& nodes) {
+  topology::Positions placed;
+  size_t rank = 0;
+  for (const TaskId id : job.ranked) {
+    if (job.needs_rdma && !cluster.tasks()[id].facts->needs_rdma) continue;
+    if (id == lost) rank = placed.size();
+    const NodeId node = cluster.PlaceOf(id);
+    placed.push_back(node.valid() ? std::optional(cluster.nodes()[node].index) : std::nullopt);
+  }
+  const topology::Interval between = topology::IntervalOf(placed, rank);
+  const auto far = [&](NodeId node) -> int64_t {
+    const int64_t index = cluster.nodes()[node].index;
+    if (between.lowest != INT64_MIN && index < between.lowest) return between.lowest - index;
+    if (between.highest != INT64_MAX && index > between.highest) return index - between.highest;
+    return 0;
+  };
+  std::vector<std::pair<int64_t, size_t>> keyed;
+  for (size_t i = 0; i < nodes.size(); ++i) keyed.emplace_back(far(nodes[i]), i);
+  std::ranges::sort(keyed);
+  const std::vector<NodeId> before = nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = before[keyed[i].second];
+}
+
 }  // namespace
 
 Planner::Planner(framework::Session& session, framework::JobRound& round, Capacities& capacities)
@@ -189,75 +215,22 @@ std::vector<CellId> Planner::OfOneSpec(std::span<const TaskId> tasks,
   return kept;
 }
 
-// What each cell holds for the chain. Of tasks that aren't alike: how many of each kind, so never
-// less than what really fits.
-std::vector<Planner::Cell> Planner::Survey(std::span<const TaskId> tasks,
-                                           std::span<const CellId> where) {
-  std::map<const Pool*, int64_t> kinds;
-  for (const TaskId task : tasks) ++kinds[&PoolOf(task)];
-  const std::vector<uint32_t>& ranks = capacities_.Ranks(cluster_);
-  std::vector<size_t> position(cluster_.cells().size(), SIZE_MAX);
-  std::vector<Cell> cells;
-  for (const CellId id : where) {
-    cells.push_back({id, cluster_.cells()[id].key.spec, ranks[id.index()]});
-  }
-  // By ids they would stand in the order in which their names were first heard, and the first that
-  // refuses gives the reason.
-  std::sort(cells.begin(), cells.end(),
-            [](const Cell& a, const Cell& b) { return a.rank < b.rank; });
-  for (size_t i = 0; i < cells.size(); ++i) position[cells[i].id.index()] = i;
-  const bool zoned = Zoned(cells);
-  const int64_t before = capacities_.steps();
-  std::vector<int64_t> held(cells.size()), held_empty(cells.size()), slack(cells.size(), INT64_MAX);
-  std::vector<int64_t> slack_evicting = slack;
-  kinds_.clear();
-  for (const auto& [pool, count] : kinds) {
-    kinds_.push_back(count);
-    const size_t subject = capacities_.Subject(session_, *pool);
-    std::fill(held.begin(), held.end(), 0);
-    std::fill(held_empty.begin(), held_empty.end(), 0);
-    for (const HeldQuota& one : pool->held) {
-      const model::Quota& quota = cluster_.quotas()[one.quota];
-      const NodeId node = quota.place();
-      const model::Node& row = cluster_.nodes()[node];
-      const CellId in =
-          cluster_.cells().Find(zoned ? model::CellKey{policy_.network, ZoneOf(node), row.spec}
-                                      : model::CellKey{model::Network::kRoce, {}, row.spec});
-      if (!in.valid() || position[in.index()] == SIZE_MAX) continue;
-      if (!session_.task_to_node.Feasible(pool->task, node).fit()) continue;
-      held_empty[position[in.index()]] += one.tasks;
-      if (!FitsRoom(cluster_, pool->task, one.quota, node).fit()) continue;
-      held[position[in.index()]] += one.tasks;
-      if (pool == &PoolOf(tasks.front()) && quota.tasks.empty())
-        ++cells[position[in.index()]].bound;
-    }
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const Capacities::Count& free = capacities_.Of(session_, *pool, subject, cells[i].id);
-      const int64_t now = free.now + held[i];
-      const bool alone = kinds.size() == 1;
-      cells[i].capacity += alone ? now : std::min(now, count);
-      const int64_t evicting = free.evicting + held[i];
-      cells[i].evicting += alone ? evicting : std::min(evicting, count);
-      const int64_t empty = free.empty + held_empty[i];
-      cells[i].empty += alone ? empty : std::min(empty, count);
-      const int64_t size = std::max(free.size, free.empty) + held_empty[i];
-      cells[i].size += alone ? size : std::min(size, count);
-      cells[i].kinds.push_back(std::min(now, count));
-      slack[i] = std::min(slack[i], now - count);
-      slack_evicting[i] = std::min(slack_evicting[i], evicting - count);
-    }
-  }
-  for (size_t i = 0; i < cells.size() && kinds.size() > 1; ++i) {
-    cells[i].capacity += std::max<int64_t>(slack[i], 0);
-    cells[i].evicting += std::max<int64_t>(slack_evicting[i], 0);
-  }
-  budget_ -= capacities_.steps() - before;
-  return cells;
-}
-
 bool Planner::PlaceChain(std::span<const TaskId> chain, std::span<const TaskId> others) {
-  const std::vector<Cell> cells = Survey(chain, Candidates(chain));
-  std::vector<Attempt> attempts = Attempts(chain, cells);
+  const std::vector<CellId> where = Candidates(chain);
+  const Cells cells = Survey(chain, where, true);
+  const auto n = static_cast<int64_t>(chain.size());
+  std::vector<Attempt> attempts;
+  const Cells blocks = BlocksOf(chain, cells);
+  const Cells* const together[] = {&blocks};
+  AddAttempts(n, INT32_MAX, together, attempts);
+  // Nodes that have lost switches are the last choice of a gang that hasn't begun.
+  Cells whole;
+  if (own_.empty() && std::ranges::any_of(cells, [&](const Cell& cell) {
+        return cell.degraded.valid() || cluster_.cells()[cell.id].key.degraded;
+      }))
+    whole = Survey(chain, where, false);
+  const Cells* const ranked[] = {&whole, &cells};
+  AddAttempts(n, MostMore(chain, cells), ranked, attempts);
   if (attempts.empty()) WantRoom(chain, cells);
   for (size_t first = 0; first < attempts.size() && budget_ > 0;) {
     size_t last = first;
@@ -302,7 +275,12 @@ bool Planner::TryAttempt(std::span<const TaskId> chain, std::span<const TaskId> 
   const std::vector<NodeId> nodes = NodesOf(attempt.cells);
   // Ranks of a gang that isn't strict may also stand out of order rather than wait.
   const bool in_order = Place(chain, nodes, true);
-  if (!in_order && (policy_.strict || !Place(chain, nodes, false))) return false;
+  if (!in_order && policy_.strict) return false;
+  if (!in_order) {
+    std::vector<NodeId> nearest = nodes;
+    NearestFirst(cluster_, cluster_.jobs()[round_.job], chain.front(), nearest);
+    if (!Place(chain, std::move(nearest), false)) return false;
+  }
   pools_.clear();  // the chain took quotas, and opened some that the others may share
   if (others.empty() || PlaceAnywhere(others)) return true;
   round_.statement.RollBackTo(start);

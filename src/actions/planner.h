@@ -48,13 +48,13 @@ class Planner {
   struct Asked;  // a question with what its numbers mean
 
   bool InChain(model::TaskId task) const;
-  bool MakeWhole(Tasks tasks);
+  bool MakeWhole(Tasks tasks), OneShareEach(Tasks tasks), EnoughQuotas(Tasks tasks);
   const Pool& PoolOf(model::TaskId task);
-  bool OneShareEach(Tasks tasks);
-  bool EnoughQuotas(Tasks tasks);
 
-  // planner.cc: cells
-  Cells Survey(Tasks tasks, std::span<const model::CellId> where);
+  // planner.cc, planner_survey.cc: cells
+  Cells Survey(Tasks tasks, std::span<const model::CellId> where, bool degraded);
+  Cells Gather(std::span<const model::CellId> where, bool degraded,
+               std::vector<size_t>& position) const;
   std::vector<model::CellId> OfOneSpec(Tasks tasks, std::span<const model::CellId> cells) const;
   std::optional<model::SpecId> SpecOfPlaced(Tasks tasks) const;
   bool PlaceChain(Tasks chain, Tasks others);
@@ -62,10 +62,14 @@ class Planner {
 
   // planner_span.cc: which cells together
   void FindSiblings();
-  int64_t FreshIn(const Choice& choice) const;
-  bool Fresh(const Cell& cell) const { return !own_.contains(cluster_.cells()[cell.id].key.zone); }
+  Choice NearestTo(const Choice& like, const Choice& all, const Choice& base,
+                   int64_t Cell::* room) const;
+  static int64_t FreshIn(const Choice& choice);
+  static bool Fresh(const Cell& cell) { return !cell.own; }
   std::vector<model::CellId> Candidates(Tasks chain) const;
-  std::vector<Attempt> Attempts(Tasks chain, const Cells& cells);
+  Cells BlocksOf(Tasks chain, const Cells& cells);
+  void AddAttempts(int64_t n, int64_t more, std::span<const Cells* const> cells,
+                   std::vector<Attempt>& to) const;
   std::vector<Choice> Choices(int64_t n, int64_t more, const Cells& cells,
                               int64_t Cell::* room) const;
   void AddCover(size_t more, Choice own, Choice others, std::vector<Choice>& choices) const;
@@ -76,13 +80,13 @@ class Planner {
 
   // planner_wait.cc: is there a zone to wait for?
   int64_t MostMore(Tasks chain, const Cells& cells);
-  bool CouldWait(Tasks chain, const Cells& cells);
-  bool OwnCouldHoldAll(Tasks chain, const Cells& cells);
+  bool CouldWait(Tasks chain, const Cells& cells), OwnCouldHoldAll(Tasks chain, const Cells& cells);
   bool CouldHold(Tasks tasks, const Cell& cell);
   bool Passes(const model::Verdict& verdict, model::NodeId node) const;
   void AsIfEmpty(Asked& asked) const;
 
   // planner_ask.cc: questions and answers
+  const std::vector<model::NodeId>& NodesIn(const Cell& cell) const;
   std::vector<model::NodeId> NodesOf(const Choice& choice) const;
   bool Place(Tasks tasks, std::vector<model::NodeId> nodes, bool ordered);
   bool PlaceTogether(Tasks chain, Tasks others, const Choice& choice, bool ordered);
@@ -93,9 +97,7 @@ class Planner {
   bool Ask(Asked asked);
   topology::Question Question(Tasks tasks, std::vector<model::NodeId> nodes);  // in order
   Asked Draw(Tasks tasks, std::vector<model::NodeId> nodes, bool ordered, size_t inside);
-  void DrawKinds(Asked& asked);
-  void DrawHeld(Asked& asked);
-  void DrawIntervals(Asked& asked);
+  void DrawKinds(Asked& asked), DrawHeld(Asked& asked), DrawIntervals(Asked& asked);
   bool Carry(Asked& asked, const std::vector<topology::Seat>& seats);
   bool CarryPair(Asked& asked, size_t task, model::QuotaId quota, const topology::Seat& seat,
                  size_t before);
@@ -116,14 +118,12 @@ class Planner {
   void OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const;
 
   // planner_explain.cc
-  void ExplainQuotas(Tasks tasks, const Pool& pool);
-  void Explain(Tasks tasks, const Cells& cells);
-  void ExplainAlike(Tasks tasks, const Cells& cells);
-  void ExplainNever(Tasks tasks, const Cells& cells);
-  void ExplainZones(Tasks tasks, const Cells& cells);
+  void ExplainQuotas(Tasks tasks, const Pool& pool),
+      ExplainNodes(const Pool& pool, const Cells& cells);
+  void Explain(Tasks tasks, const Cells& cells), ExplainAlike(Tasks tasks, const Cells& cells);
+  void ExplainNever(Tasks tasks, const Cells& cells), ExplainZones(Tasks tasks, const Cells& cells);
   bool ElsewhereHeld(const Pool& pool, const Cells& cells);
   std::string Best(const Cells& cells, int64_t Cell::* count) const;
-  void ExplainNodes(const Pool& pool, const Cells& cells);
 
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
   model::ZoneId ZoneOf(model::NodeId node) const;

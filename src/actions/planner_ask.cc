@@ -8,7 +8,8 @@
 
 #include "actions/planner_asked.h"
 #include "actions/round_tasks.h"
-#include "base/natural.h"
+#include "actions/whole_nodes.h"
+#include "topology/algorithms.h"
 
 namespace sky::actions {
 
@@ -28,22 +29,16 @@ bool Overbound(const model::Node& node, const model::Resources& request) {
   });
 }
 
-// Physical order.
-bool Before(const model::Cluster& cluster, NodeId a, NodeId b) {
-  const model::Node &x = cluster.nodes()[a], &y = cluster.nodes()[b];
-  return x.index != y.index ? x.index < y.index : NaturalLess{}(x.name, y.name);
-}
-
-void SortByIndex(const model::Cluster& cluster, std::vector<NodeId>& nodes) {
-  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return Before(cluster, a, b); });
-}
-
 }  // namespace
+
+const std::vector<NodeId>& Planner::NodesIn(const Cell& cell) const {
+  return cell.nodes.empty() ? cluster_.cells()[cell.id].nodes : cell.nodes;
+}
 
 std::vector<NodeId> Planner::NodesOf(const Choice& choice) const {
   std::vector<NodeId> nodes;
   for (const Cell* cell : choice) {
-    const std::vector<NodeId>& inside = cluster_.cells()[cell->id].nodes;
+    const std::vector<NodeId>& inside = NodesIn(*cell);
     nodes.insert(nodes.end(), inside.begin(), inside.end());
   }
   // Ranks go cell by cell; those of a strict gang by index alone.
@@ -116,6 +111,12 @@ topology::Question Planner::Question(std::span<const TaskId> tasks, std::vector<
 
 bool Planner::Ask(Asked asked) {
   const size_t start = round_.statement.Savepoint(), planned = round_.plan.tasks.size();
+  if (policy_.enabled && session_.config().pick == framework::Pick::kLeastFragment) {
+    std::vector<bool> whole;
+    for (const NodeId node : asked.nodes)
+      whole.push_back(topology::FreeNode(cluster_, cluster_.nodes()[node]));
+    KeepWhole(asked.question, whole, cluster_.names().resources, budget_);
+  }
   for (int repair = 0; repair <= kRepairs && budget_ > 0; ++repair) {
     // A part of what is left: no zone that holds nobody may use up what the others need.
     const topology::Answer answer =
@@ -229,7 +230,9 @@ void Planner::DrawHeld(Asked& asked) {
 void Planner::DrawIntervals(Asked& asked) {
   const model::Job& job = cluster_.jobs()[round_.job];
   topology::Question& question = asked.question;
-  const auto before = [&](NodeId a, NodeId b) { return Before(cluster_, a, b); };
+  const auto before = [&](NodeId a, NodeId b) {
+    return StandsBefore(cluster_.nodes()[a], cluster_.nodes()[b]);
+  };
   struct Fixed {
     int64_t from, to;  // ranks above stand at or after `from`, ranks below at or before `to`
   };

@@ -53,11 +53,13 @@ void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& ce
   std::map<const Pool*, std::vector<TaskId>> kinds;
   for (const TaskId task : tasks) kinds[&PoolOf(task)].push_back(task);
   std::vector<model::CellId> where;
-  for (const Cell& cell : cells) where.push_back(cell.id);
+  for (const Cell& cell : cells)
+    for (const model::CellId id : {cell.id, cell.degraded})
+      if (id.valid()) where.push_back(id);
   for (const TaskId task : tasks) {
     const std::vector<TaskId>& alike = kinds.at(&PoolOf(task));
     if (kinds.size() == 1 || alike.front() != task) continue;
-    const std::vector<Cell> alone = Survey(alike, where);
+    const std::vector<Cell> alone = Survey(alike, where, true);
     const int64_t more = Zoned(alone) ? MostMore(tasks, cells) : INT32_MAX;
     const int64_t room = Reach(alike, alone, &Cell::capacity, more);
     if (room >= static_cast<int64_t>(alike.size())) continue;
@@ -80,7 +82,7 @@ void Planner::ExplainAlike(std::span<const TaskId> tasks, const std::vector<Cell
   if (cells.empty() || (own_.empty() && Reach(tasks, cells, &Cell::size, INT32_MAX) < n))
     return ExplainNever(tasks, cells);
   const int64_t more = Zoned(cells) ? MostMore(tasks, cells) : INT32_MAX;
-  if (Zoned(cells)) ExplainZones(tasks, cells);
+  if (Zoned(cells) || policy_.in_blocks) ExplainZones(tasks, cells);
   const bool by_nodes = why.empty();
   if (!pool.shelves.empty()) ExplainNodes(pool, cells);
   // Where too few nodes would do even if they were empty, what most of the others say leads.
@@ -152,6 +154,7 @@ void Planner::ExplainZones(std::span<const TaskId> tasks, const std::vector<Cell
   const auto within = [&](int64_t Cell::* count) { return Reach(tasks, cells, count, more); };
   const int64_t size = within(&Cell::size), room = within(&Cell::capacity);
   Refusals& why = round_.plan.why;
+  if (!Zoned(cells) && !(policy_.strict && room >= n)) return;
   if (policy_.strict && room >= n) {
     why.Add(Verdict::NotNow(Reason::kNodeOrderNotMonotone, n, room));
     why.detail = fmt::format("there is room for {}, but not in the order of ranks", n);
@@ -192,7 +195,9 @@ void Planner::ExplainNodes(const Pool& pool, const std::vector<Cell>& cells) {
   const int64_t before = capacities_.steps();
   if (!pool.shelves.empty()) {
     const size_t subject = capacities_.Subject(session_, pool);
-    for (const Cell& cell : cells) why.Add(capacities_.Why(session_, pool, subject, cell.id));
+    for (const Cell& cell : cells)
+      for (const model::CellId id : {cell.id, cell.degraded})
+        if (id.valid()) why.Add(capacities_.Why(session_, pool, subject, id));
   } else {
     for (const HeldQuota& held : pool.held)
       if (const NodeId node = cluster_.quotas()[held.quota].place(); node.valid()) {

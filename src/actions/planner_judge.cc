@@ -53,16 +53,17 @@ void Planner::OfOtherZone(Tasks chain, const Places& places, Wrong& wrong) {
   for (const TaskId task : chain) {
     const NodeId node = places.at(task);
     const model::ZoneId zone = ZoneOf(node);
-    const CellId cell =
-        zone.valid() ? cluster_.cells().Find({policy_.network, zone, cluster_.nodes()[node].spec})
-                     : CellId{};
+    const CellId cell = zone.valid()
+                            ? cluster_.cells().Find(cluster_.nodes()[node].cell(policy_.network))
+                            : CellId{};
     if (zone.valid() && !own_.contains(zone)) fresh.insert(zone);
     if (!cell.valid() || std::ranges::find(candidates, cell) == candidates.end())
       wrong.try_emplace(task, zone.valid() ? Reason::kSpecMismatch : Reason::kNoTopology);
   }
   // One zone is never too many for who stands nowhere yet.
   if (fresh.size() + own_.size() < 2 || fresh.empty()) return;
-  if (static_cast<int64_t>(fresh.size()) <= MostMore(chain, Survey(chain, candidates))) return;
+  if (static_cast<int64_t>(fresh.size()) <= MostMore(chain, Survey(chain, candidates, true)))
+    return;
   for (const TaskId task : chain)
     if (fresh.contains(ZoneOf(places.at(task)))) wrong.try_emplace(task, Reason::kZoneFull);
 }

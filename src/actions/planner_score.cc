@@ -128,7 +128,7 @@ bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
         return true;
     if (!accelerated && (PlaceByScore(tasks, all) || Place(tasks, all, false))) return true;
   }
-  Explain(tasks, Survey(tasks, everywhere));
+  Explain(tasks, Survey(tasks, everywhere, true));
   return false;
 }
 

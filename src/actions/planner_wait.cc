@@ -70,8 +70,9 @@ bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<C
   }
   std::vector<CellId> where;
   for (const Cell& cell : cells)
-    if (!Fresh(cell)) where.push_back(cell.id);
-  const std::vector<Cell> own = Survey(whole, where);
+    for (const CellId id : {cell.id, cell.degraded})
+      if (!Fresh(cell) && id.valid()) where.push_back(id);
+  const std::vector<Cell> own = Survey(whole, where, true);
   const bool could =
       std::ranges::any_of(own, [&](const Cell& cell) { return CouldHold(whole, cell); });
   std::swap(pools, pools_);
@@ -92,7 +93,7 @@ bool Planner::CouldHold(std::span<const TaskId> tasks, const Cell& cell) {
   const auto n = static_cast<int64_t>(tasks.size());
   if (cell.size < n) return false;
   if (cell.empty >= n && OneShareEach(tasks)) return true;
-  const std::vector<NodeId>& nodes = cluster_.cells()[cell.id].nodes;
+  const std::vector<NodeId>& nodes = NodesIn(cell);
   const bool some_pass = std::ranges::any_of(nodes, [&](NodeId node) {
     return Passes(session_.task_to_node.Feasible(tasks.front(), node), node);
   });

@@ -198,6 +198,12 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
                          std::max(growth[missing], asked[missing]), room[missing], missing);
 }
 
+void SortByIndex(const Cluster& cluster, std::vector<NodeId>& nodes) {
+  std::ranges::sort(nodes, [&](NodeId a, NodeId b) {
+    return model::StandsBefore(cluster.nodes()[a], cluster.nodes()[b]);
+  });
+}
+
 bool AsksAccelerator(const Cluster& cluster, TaskId task) {
   const model::Resources& request = cluster.tasks()[task].facts->request;
   return std::any_of(request.begin(), request.end(), [&](const model::Amount& asked) {

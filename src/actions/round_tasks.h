@@ -30,6 +30,9 @@ model::Resources SpotIdle(const model::Cluster& cluster, model::NodeId node, mod
 model::Resources SpotIdleWhenEmpty(const model::Cluster& cluster, model::NodeId node,
                                    const model::PodFacts& facts);
 
+// Physical order.
+void SortByIndex(const model::Cluster& cluster, std::vector<model::NodeId>& nodes);
+
 // Does it ask a device, or anything else that is counted in pieces?
 bool AsksAccelerator(const model::Cluster& cluster, model::TaskId task);
 

@@ -46,23 +46,13 @@ api::ObjectReference Reference(const api::ObjectMeta& topology) {
   return reference;
 }
 
-// By what its topology says, if there is one, and the node itself.
-template <class Topologies>
-model::NodeZones ZonesOf(const std::string& node, const Topologies& topologies,
-                         const Cluster& cluster) {
-  static const api::NodeTopology kNone;
-  const auto topology = topologies.find(node);
-  const NodeId id = cluster.nodes().Find(node);
-  const auto object = id.valid() ? cluster.nodes()[id].object : nullptr;
-  std::string told;  // when the topology was applied
-  return model::ZonesOf(topology == topologies.end() ? kNone : *topology->second,
-                        object ? &object->metadata : nullptr, cluster.names(), &told);
-}
-
 }  // namespace
 
 Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
-    : names_(std::move(names)), settings_(std::move(settings)), cluster_(names_) {}
+    : names_(std::move(names)),
+      settings_(std::move(settings)),
+      cluster_(names_),
+      wirings_(names_, settings_.zone_hold_down) {}
 
 void Cache::SetNow(Instant now) {
   const std::lock_guard lock(mutex_);
@@ -141,9 +131,33 @@ Effect Cache::Apply(const api::Delta<api::Node>& delta) {
     unready_since_.try_emplace(name, now_);
   }
   // The node's own annotation counts without a NodeTopology too.
-  const auto zones = ZonesOf(name, topologies_, cluster_);
-  cluster_.SetNodeZones(name, zones.roce, zones.ib);
+  Rewire(name, nullptr, false);
   return Effect::kRelevant;
+}
+
+// By what its topology says, if there is one, and the node itself. Do any nodes have other zones
+// now?
+bool Cache::Rewire(const std::string& name, std::string* problem, bool at_once) {
+  static const api::NodeTopology kNone;
+  const auto topology = topologies_.find(name);
+  const NodeId id = cluster_.nodes().Find(name);
+  const auto node = id.valid() ? cluster_.nodes()[id].object : nullptr;
+  std::string told;  // when the topology was applied
+  const model::NodeWiring said = model::WiringOf(
+      topology == topologies_.end() ? kNone : *topology->second, node ? &node->metadata : nullptr,
+      settings_.zone_from_leaf_groups, *names_, problem ? problem : &told);
+  return SetZones(wirings_.Set(name, said, now_, at_once));
+}
+
+bool Cache::SetZones(const Wirings::Nodes& nodes) {
+  bool changed = false;
+  for (const std::string& name : nodes) {
+    const model::NodeZones zones = wirings_.Of(name);
+    const NodeId id = cluster_.nodes().Find(name);
+    changed = changed || (id.valid() ? cluster_.nodes()[id].zones != zones : zones.any());
+    cluster_.SetNodeZones(name, zones);
+  }
+  return changed;
 }
 
 Effect Cache::Apply(const api::Delta<api::PodGroup>& delta) {
@@ -233,22 +247,17 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
       return Effect::kNothing;
     topologies_.erase(known);
     complaints_.NoteOf(Reference(delta.object->metadata), "");
-    const auto zones = ZonesOf(name, topologies_, cluster_);
-    cluster_.SetNodeZones(name, zones.roce, zones.ib);
+    Rewire(name, nullptr, true);
     return Effect::kRelevant;
   }
   topologies_[name] = delta.object;
-  const NodeId id = cluster_.nodes().Find(name);
-  const auto node = id.valid() ? cluster_.nodes()[id].object : nullptr;
+  const auto next = wirings_.Next();
   std::string problem;
-  const auto zones =
-      model::ZonesOf(*delta.object, node ? &node->metadata : nullptr, *names_, &problem);
+  const bool changed = Rewire(name, &problem, false);
   complaints_.NoteOf(Reference(delta.object->metadata), problem);
-  if (id.valid() && cluster_.nodes()[id].zone_roce == zones.roce &&
-      cluster_.nodes()[id].zone_ib == zones.ib)
-    return Effect::kNothing;
-  cluster_.SetNodeZones(name, zones.roce, zones.ib);
-  return Effect::kRelevant;
+  // A loss that may count later: somebody has to look at the clock.
+  if (!changed && wirings_.Next() != next) return Effect::kRelevant;
+  return changed ? Effect::kRelevant : Effect::kNothing;
 }
 
 Effect Cache::Apply(const api::Delta<api::Placement>& delta) {
@@ -276,7 +285,7 @@ Effect Cache::Apply(const api::Delta<api::PriorityClass>& delta) {
 
 Effect Cache::MarkLostNodes(Duration lost_after) {
   const std::lock_guard lock(mutex_);
-  Effect effect = Effect::kNothing;
+  Effect effect = SetZones(wirings_.Tick(now_)) ? Effect::kRelevant : Effect::kNothing;
   for (auto at = unready_since_.begin(); at != unready_since_.end();) {
     const NodeId id = cluster_.nodes().Find(at->first);
     if (!id.valid()) {
@@ -294,7 +303,7 @@ Effect Cache::MarkLostNodes(Duration lost_after) {
 
 std::optional<MonoTime> Cache::NextLoss(Duration lost_after) const {
   const std::lock_guard lock(mutex_);
-  std::optional<MonoTime> next;
+  std::optional<MonoTime> next = wirings_.Next();
   for (const auto& [name, since] : unready_since_) {
     const NodeId id = cluster_.nodes().Find(name);
     if (!id.valid() || cluster_.nodes()[id].lost) continue;

@@ -18,6 +18,7 @@
 #include "cache/picture.h"
 #include "cache/round.h"
 #include "cache/spot_pods.h"
+#include "cache/wirings.h"
 #include "model/cluster.h"
 
 namespace sky::cache {
@@ -27,18 +28,15 @@ class Cache {
   Cache(std::shared_ptr<model::Names> names, model::Settings settings);
 
   // --- the door in ---
-  Effect Apply(const api::Delta<api::Pod>& delta);
-  Effect Apply(const api::Delta<api::Node>& delta);
-  Effect Apply(const api::Delta<api::PodGroup>& delta);
-  Effect Apply(const api::Delta<api::Queue>& delta);
-  Effect Apply(const api::Delta<api::JobQueue>& delta);
-  Effect Apply(const api::Delta<api::Quota>& delta);
+  Effect Apply(const api::Delta<api::Pod>& delta), Apply(const api::Delta<api::Node>& delta);
+  Effect Apply(const api::Delta<api::PodGroup>& delta), Apply(const api::Delta<api::Quota>& delta);
+  Effect Apply(const api::Delta<api::Queue>& delta), Apply(const api::Delta<api::JobQueue>& delta);
   Effect Apply(const api::Delta<api::NodeTopology>& delta);
   Effect Apply(const api::Delta<api::Placement>& delta);
   Effect Apply(const api::Delta<api::PriorityClass>& delta);
   Effect Apply(const api::Delta<api::PodDisruptionBudget>& delta);
 
-  // Time passed: nodes NotReady (or gone) for so long lose what no pod holds there.
+  // Time passed: nodes NotReady (or gone) for so long lose what no pod holds there; so do switches.
   void SetNow(Instant now);  // before Apply: what to stamp changes with
   Effect MarkLostNodes(Duration lost_after);
   std::optional<MonoTime> NextLoss(Duration lost_after) const;  // when that may change something
@@ -52,8 +50,7 @@ class Cache {
   // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the
   // round its number and opens its claims (Writing).
   std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
-  // To be read again before planning (F6).
-  std::vector<StaleGroup> TakeStaleGroups();
+  std::vector<StaleGroup> TakeStaleGroups();  // to be read again before planning (F6)
   // `group` null: it isn't there.
   Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
   void ReadFailed(const StaleGroup& read);  // to be asked again
@@ -113,6 +110,8 @@ class Cache {
     uint64_t member = 0, group = 0;  // when the last member came, and the group's last word
   };
   void ForgetGone(const std::string& job);
+  bool Rewire(const std::string& node, std::string* problem, bool at_once);
+  bool SetZones(const Wirings::Nodes& nodes);
   void Settle();  // Flush, and note quotas whose picture may be stale
   void CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEntry& entry,
                     model::JobId job, Adoption& adoption) const;
@@ -142,6 +141,7 @@ class Cache {
   std::map<std::string, std::shared_ptr<const api::NodeTopology>, std::less<>> topologies_;
   std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;
   std::map<std::string, MonoTime> unready_since_;
+  Wirings wirings_;
   std::set<model::QuotaId> picture_candidates_;
   std::set<model::JobId> changed_groups_;
   Complaints complaints_;

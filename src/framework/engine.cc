@@ -61,6 +61,8 @@ model::Settings SettingsOf(const Config& config) {
   settings.spot_resource = config.spot_resource;
   settings.spot_device = config.spot_device;
   settings.min_run_time = config.min_run_time;
+  settings.zone_from_leaf_groups = config.zone_from == ZoneFrom::kLeafGroup;
+  settings.zone_hold_down = config.zone_hold_down;
   return settings;
 }
 

@@ -12,10 +12,11 @@ namespace {
 using Body = ScriptVerb::Body;
 
 const std::vector<std::string_view> kNodeKeys = {"spec", "label", "taint", "index"};
-const std::vector<std::string_view> kGroupKeys = {"min", "queue", "priority", "zones", "ns"};
+const std::vector<std::string_view> kGroupKeys = {"min",   "queue",   "priority",
+                                                  "zones", "attract", "ns"};
 const std::vector<std::string_view> kGroupFlags = {"strict", "off", "pack"};
-const std::vector<std::string_view> kPodKeys = {"role", "required",  "select", "hostport",
-                                                "run",  "scheduler", "ns"};
+const std::vector<std::string_view> kPodKeys = {"role", "required",  "select",  "hostport",
+                                                "run",  "scheduler", "attract", "ns"};
 
 std::vector<std::string_view> Join(std::vector<std::string_view> a,
                                    const std::vector<std::string_view>& b) {
@@ -47,13 +48,14 @@ std::vector<ScriptVerb> MakeVerbs() {
        {"queue", "spec", "static", "shared", "node"},
        {},
        true},
-      {"group", "NAME min=N [queue=] [priority=CLASS] [zones=] [ns=] [strict|off] [pack]", 1, 1,
-       kGroupKeys, kGroupFlags},
+      {"group",
+       "NAME min=N [queue=] [priority=CLASS] [zones=] [attract=KEY] [ns=] [strict|off] [pack]", 1,
+       1, kGroupKeys, kGroupFlags},
       {"job", "NAME N AMOUNTS [a group's words] [a pod's words] [nogroup]", 2, 2,
        Join(kGroupKeys, kPodKeys), Join({"nogroup", "gated"}, kGroupFlags), true},
       {"pod",
        "NAME AMOUNTS [group=] [node=] [quota=] [role=] [required=] [select=k:v] "
-       "[hostport=] [scheduler=] [ns=] [gated]",
+       "[hostport=] [scheduler=] [attract=KEY] [ns=] [gated]",
        1,
        1,
        Join({"group", "node", "quota"}, kPodKeys),

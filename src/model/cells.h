@@ -28,6 +28,7 @@ struct CellKey {
   Network network = Network::kRoce;
   ZoneId zone;
   SpecId spec;
+  bool degraded = false;  // those that have lost some of the zone's switches
   auto operator<=>(const CellKey&) const = default;
 };
 // The next moment of this process: no two changes, of any cluster, ever have the same. Thread-safe.

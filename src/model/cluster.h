@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/attraction.h"
 #include "model/budgets.h"
 #include "model/cells.h"
 #include "model/entities.h"
@@ -42,6 +43,7 @@ class Cluster {
   // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
+  const Attraction& attraction() const { return attraction_; }
   const std::set<TaskId>& unapproved() const { return unapproved_; }  // claims not yet let go
   // Where a task stands or is about to: bound, claimed or planned there.
   NodeId PlaceOf(TaskId id) const;
@@ -61,7 +63,7 @@ class Cluster {
   void RemoveQuota(std::string_view name);
   void SetNode(std::shared_ptr<const api::Node> object, const Settings& settings);
   void RemoveNode(std::string_view name);
-  void SetNodeZones(std::string_view node, ZoneId roce, ZoneId ib);  // invalid: in no zone
+  void SetNodeZones(std::string_view node, const NodeZones& zones);
   void SetNodeLost(NodeId node, bool lost);
   void SetUnconfirmed(JobId job, bool unconfirmed);
   void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
@@ -118,12 +120,9 @@ class Cluster {
   void LeaveCells(NodeId id, const Node& row), EnterCells(NodeId id);
   void MoveInCells(NodeId id, const Node& before);
   void NoteCells(NodeId id, bool grew);
-  void NoteShelf(QuotaId id);
   void Recount(QuotaId id), Recount(NodeId id), Recount(JobId id);
-  void RecountUse(NodeId id);
-  void RecountState(TaskId id);
-  void NoteWaiting(JobId id), NoteSets(TaskId id);
-  void NoteMoved(const Quota& quota);
+  void RecountUse(NodeId id), RecountState(TaskId id), NoteMoved(const Quota& quota);
+  void NoteShelf(QuotaId id), NoteWaiting(JobId id), NoteSets(TaskId id);
 
   std::shared_ptr<Names> names_;
   Table<TaskId, Task> tasks_;
@@ -135,6 +134,7 @@ class Cluster {
   Uses uses_;
   Cells cells_;
   Shelves shelves_;
+  Attraction attraction_;
   std::set<JobId> waiting_jobs_;
   std::set<TaskId> ungrouped_, unapproved_;
   PriorityClasses priority_classes_;

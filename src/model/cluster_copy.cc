@@ -3,7 +3,6 @@
 // copy of rows from another cluster that keeps them true.
 #include <algorithm>
 
-#include "base/natural.h"
 #include "model/cluster.h"
 
 namespace sky::model {
@@ -14,7 +13,7 @@ std::vector<CellKey> CellsOf(const Node& node) {
   if (!node.live || !node.object) return cells;
   cells.push_back({Network::kRoce, ZoneId{}, node.spec});
   for (const Network network : {Network::kRoce, Network::kIb})
-    if (node.zone(network).valid()) cells.push_back({network, node.zone(network), node.spec});
+    if (node.zone(network).valid()) cells.push_back(node.cell(network));
   return cells;
 }
 
@@ -50,12 +49,7 @@ void Cluster::LeaveCells(NodeId id, const Node& row) {
 
 void Cluster::EnterCells(NodeId id) {
   cells_.Rearranged();
-  const auto physical = [&](NodeId a, NodeId b) {
-    const Node& x = nodes_[a];
-    const Node& y = nodes_[b];
-    if (x.index != y.index) return x.index < y.index;
-    return NaturalLess{}(x.name, y.name);
-  };
+  const auto physical = [&](NodeId a, NodeId b) { return StandsBefore(nodes_[a], nodes_[b]); };
   for (const CellKey& key : CellsOf(nodes_[id])) {
     const CellId cell = cells_.FindOrAdd(key);
     std::vector<NodeId>& nodes = cells_[cell].nodes;

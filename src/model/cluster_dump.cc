@@ -65,13 +65,17 @@ std::string NodeLine(const Cluster& cluster, NodeId id) {
   const Names& names = cluster.names();
   return fmt::format(
       "node {} seen={} ready={} lost={} alloc={} used={} releasing={} pledged={} evictable={} "
-      "spot={}/{} quotaRequests={} committed={} tasks={} direct={} quotas={} planned={}",
+      "spot={}/{} quotaRequests={} committed={} tasks={} direct={} quotas={} planned={} "
+      "zones={}/{} rails={}/{}",
       node.name, node.exists(), node.ready, node.lost, Text(node.allocatable, names),
       Text(node.used, names), Text(node.releasing, names), Text(node.pledged, names),
       Text(node.evictable, names), node.spot.exclusive, node.spot.shared,
       Text(node.quota_requests, names), Text(node.committed, names),
       NamesOf(node.tasks, cluster.tasks()), NamesOf(node.direct, cluster.tasks()),
-      NamesOf(node.quotas, cluster.quotas()), NamesOf(node.planned_quotas, cluster.quotas()));
+      NamesOf(node.quotas, cluster.quotas()), NamesOf(node.planned_quotas, cluster.quotas()),
+      node.zones.roce.valid() ? ZoneText(names.zones.Name(node.zones.roce)) : "-",
+      node.zones.ib.valid() ? ZoneText(names.zones.Name(node.zones.ib)) : "-",
+      node.zones.roce_rails.value_or(-1), node.zones.ib_rails.value_or(-1));
 }
 
 }  // namespace
@@ -97,10 +101,13 @@ std::string Cluster::Dump() const {
     line(fmt::format(
         "job {} seen={} queue={} priority={} needed={} ready={} bound={} "
         "whole={} complete={} placeable={} started={} line={} holding={} used={} notes={} "
-        "ranked=[{}]",
+        "attracts={} ranked=[{}]",
         job.name, job.exists(), NameOf(job.queue, queues_), job.priority, job.needed, job.ready,
         job.bound, job.whole, job.complete, job.placeable, job.started,
         NameOf(job.line, job_queues_), job.holding, Text(job.used, *names_), Text(job.notes),
+        NamesOf(std::vector<JobId>(attraction_.Of(job.affinity_key).begin(),
+                                   attraction_.Of(job.affinity_key).end()),
+                jobs_),
         fmt::join(ranked, ",")));
   }
   for (const QueueId id : LiveByName<QueueId>(queues_))

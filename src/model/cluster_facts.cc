@@ -329,17 +329,16 @@ void Cluster::RemoveNode(std::string_view name) {
   FreeIfUnused(id);
 }
 
-void Cluster::SetNodeZones(std::string_view name, ZoneId roce, ZoneId ib) {
-  const bool any = roce.valid() || ib.valid();
+void Cluster::SetNodeZones(std::string_view name, const NodeZones& zones) {
+  const bool any = zones.any();
   NodeId id = nodes_.Find(name);
   if (!id.valid() && !any) return;
   if (!id.valid()) id = nodes_.FindOrAdd(name);
-  if (nodes_[id].zone_roce == roce && nodes_[id].zone_ib == ib) return FreeIfUnused(id);
+  if (nodes_[id].zones == zones) return FreeIfUnused(id);
   Node& node = Mutable(id);
   const Node before = node;
-  const bool had = node.zone_roce.valid() || node.zone_ib.valid();
-  node.zone_roce = roce;
-  node.zone_ib = ib;
+  const bool had = before.zones.any();
+  node.zones = zones;
   node.refs += static_cast<int>(any) - static_cast<int>(had);
   node.static_generation = ++static_generation_;
   MoveInCells(id, before);

@@ -4,6 +4,7 @@
 // jobs.
 #include <algorithm>
 
+#include "api/keys.h"
 #include "base/natural.h"
 #include "model/cluster.h"
 
@@ -25,6 +26,13 @@ int RoleRank(const Job& job, const std::string& role) {
     return static_cast<int>(found - order.begin());
   if (role == "launcher" || role == "chief" || role == "master") return 10'000;
   return 20'000;
+}
+
+// The group's own note, else its first member's.
+std::string AffinityKeyOf(const Cluster& cluster, const Job& job) {
+  if (!job.notes.affinity_key.empty() || job.ranked.empty()) return job.notes.affinity_key;
+  const PodFacts& first = *cluster.tasks()[job.ranked.front()].facts;
+  return std::string(first.meta().Annotation(api::key::kTopologyAffinityKey));
 }
 
 struct Votes {
@@ -153,6 +161,7 @@ void Cluster::NoteWaiting(JobId id) {
     waiting_jobs_.insert(id);
   else
     waiting_jobs_.erase(id);
+  attraction_.Note(id, jobs_.Live(id) ? std::string_view(jobs_[id].affinity_key) : "");
 }
 
 // Its tasks that have no node of their own yet.
@@ -230,6 +239,7 @@ void Cluster::Recount(JobId id) {
     if (x.meta().name != y.meta().name) return NaturalLess{}(x.meta().name, y.meta().name);
     return x.meta().uid < y.meta().uid;
   });
+  job.affinity_key = AffinityKeyOf(*this, job);
   NoteWaiting(id);
   job.needed = 1;
   job.priority = highest == INT32_MIN ? 0 : highest;

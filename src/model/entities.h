@@ -59,8 +59,9 @@ struct Job {
   int32_t bound = 0;                     // of those, without the claimed ones
   bool whole = false, complete = false;  // enough bound ones, of each role; with claimed ones too
   int32_t placeable = 0;
-  int32_t waiting = 0;  // members without a place that aren't leaving, gated ones too
-  bool spot = false;    // a member goes to a node without a quota
+  int32_t waiting = 0;       // members without a place that aren't leaving, gated ones too
+  std::string affinity_key;  // its note, else its first member's; "": none
+  bool spot = false;         // a member goes to a node without a quota
   bool needs_rdma = false,
        started = false;  // started: a member is bound or claimed or has succeeded
 

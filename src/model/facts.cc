@@ -262,29 +262,19 @@ JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
   return notes;
 }
 
-namespace {
-
 // A key is a set of switch names: names may hold any character, so they are separated by one that
 // can't stand in them. ZoneText() is what people read.
-ZoneId ZoneOfNics(std::string_view network, const std::vector<api::TopologyNic>& nics,
-                  Names& names) {
-  std::vector<std::string_view> switches;
-  for (const api::TopologyNic& nic : nics)
-    if (!nic.switch_name.empty()) switches.push_back(nic.switch_name);
-  std::sort(switches.begin(), switches.end());
-  switches.erase(std::unique(switches.begin(), switches.end()), switches.end());
+ZoneId ZoneOfSwitches(Network network, const std::vector<std::string>& switches, Names& names) {
   if (switches.empty()) return {};
-  std::string text(network);
+  std::string text(network == Network::kIb ? "ib" : "roce");
   char separator = '#';
-  for (const std::string_view name : switches) {
+  for (const std::string& name : switches) {
     text += separator;
     text += name;
     separator = '\0';
   }
   return names.zones.Intern(text);
 }
-
-}  // namespace
 
 std::string_view ZoneOverrideOf(const api::ObjectMeta& meta, std::string* problem) {
   const auto note = meta.annotations.find(key::kRdmaTopologyKey);
@@ -296,23 +286,58 @@ std::string_view ZoneOverrideOf(const api::ObjectMeta& meta, std::string* proble
   return {};
 }
 
-NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names,
-                  std::string* problem) {
+namespace {
+
+NetWiring NetWiringOf(std::string_view network, const std::vector<api::TopologyNic>& nics,
+                      const std::vector<api::TopologyTier>& tiers, Names& names) {
+  NetWiring wiring;
+  for (const api::TopologyNic& nic : nics) {
+    if (nic.switch_name.empty()) continue;
+    wiring.switches.push_back(nic.switch_name);
+    if (nic.state == "Down") continue;
+    wiring.live.push_back(nic.switch_name);
+    ++wiring.rails;
+  }
+  for (auto* some : {&wiring.switches, &wiring.live}) {
+    std::ranges::sort(*some);
+    some->erase(std::unique(some->begin(), some->end()), some->end());
+  }
+  for (const api::TopologyTier& tier : tiers)
+    if (tier.network == network && !tier.domain.empty())
+      wiring.tiers.push_back({tier.level, names.zones.Intern(fmt::format(
+                                              "{}/{}/{}", network, tier.level, tier.domain))});
+  std::ranges::sort(wiring.tiers);
+  return wiring;
+}
+
+// The domain of the lowest tier instead of the switches.
+void TakeLeafGroup(std::string_view network, const std::vector<api::TopologyTier>& tiers,
+                   NetWiring& wiring, Names& names) {
+  for (const api::TopologyTier& tier : tiers)
+    if (tier.network == network && tier.level == 1 && !tier.domain.empty())
+      wiring.named = names.zones.Intern(fmt::format("{}/{}", network, tier.domain));
+}
+
+}  // namespace
+
+NodeWiring WiringOf(const api::NodeTopology& topology, const api::ObjectMeta* node,
+                    bool leaf_groups, Names& names, std::string* problem) {
   std::string ignored;  // the node tells of its own notes
   std::string_view forced = node == nullptr ? std::string_view{} : ZoneOverrideOf(*node, &ignored);
   if (const std::string_view own = ZoneOverrideOf(topology.metadata, problem); forced.empty())
     forced = own;
   if (forced.empty() && topology.metadata.Annotation(key::kZoneSource).empty())
     forced = topology.metadata.Label(key::kZone);
+  const api::NodeTopologySpec& spec = topology.spec;
+  NodeWiring wiring{NetWiringOf("roce", spec.net.roce, spec.tiers, names),
+                    NetWiringOf("ib", spec.net.ib, spec.tiers, names)};
   if (!forced.empty()) {
-    const ZoneId zone = names.zones.Intern(forced);
-    return {zone, zone};
+    wiring.roce.named = wiring.ib.named = names.zones.Intern(forced);
+  } else if (leaf_groups) {
+    TakeLeafGroup("roce", spec.tiers, wiring.roce, names);
+    TakeLeafGroup("ib", spec.tiers, wiring.ib, names);
   }
-  NodeZones zones;
-  zones.roce = ZoneOfNics("roce", topology.spec.net.roce, names);
-  zones.ib = ZoneOfNics("ib", topology.spec.net.ib, names);
-  if (!zones.ib.valid()) zones.ib = zones.roce;
-  return zones;
+  return wiring;
 }
 
 bool GlobMatches(std::string_view glob, std::string_view text) {

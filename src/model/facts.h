@@ -28,14 +28,13 @@ JobNotes ReadJobNotes(const api::ObjectMeta& meta);
 // Annotation rdma-topology-key of a Node or NodeTopology; "" when it is absent or malformed.
 std::string_view ZoneOverrideOf(const api::ObjectMeta& meta, std::string* problem);
 
-// The zone keys of a node with this topology, RoCE first; invalid: in no zone. An override
-// (annotation, or a `zone` label that discovery didn't write) holds for both networks. `problem`
-// is about the topology's own notes.
-struct NodeZones {
-  ZoneId roce, ib;
-};
-NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node, Names& names,
-                  std::string* problem);
+// How a node with this topology hangs in the network. An override (annotation, or a `zone` label
+// that discovery didn't write) holds for both networks. `leaf_groups`: zones are the domains of the
+// lowest tier, where there is one. `problem` is about the topology's own notes.
+NodeWiring WiringOf(const api::NodeTopology& topology, const api::ObjectMeta* node,
+                    bool leaf_groups, Names& names, std::string* problem);
+// The zone of all nodes that hang on exactly these; invalid: of none.
+ZoneId ZoneOfSwitches(Network network, const std::vector<std::string>& switches, Names& names);
 
 // "rdma/*" matches "rdma/hca": * is any run of characters.
 bool GlobMatches(std::string_view glob, std::string_view text);

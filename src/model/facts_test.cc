@@ -245,6 +245,19 @@ TEST_F(Facts, PodsWithTermsAboutOthersAreOneClassIfTheyAreToThoseTermsAsTheirLik
 
 struct Zones : Facts {
   std::string problem;
+  // Of a node that is alone in the cluster.
+  static NodeZones ZonesOf(const api::NodeTopology& topology, const api::ObjectMeta* node,
+                           Names& names, std::string* problem, bool leaf_groups = false) {
+    const NodeWiring wiring = WiringOf(topology, node, leaf_groups, names, problem);
+    const auto zone = [&](Network network, const NetWiring& net) {
+      return net.named.valid() ? net.named : ZoneOfSwitches(network, net.live, names);
+    };
+    NodeZones zones;
+    zones.roce = zone(Network::kRoce, wiring.roce);
+    zones.ib = zone(Network::kIb, wiring.ib);
+    if (!zones.ib.valid()) zones.ib = zones.roce;
+    return zones;
+  }
   std::string Roce(const NodeZones& zones) const {
     return zones.roce.valid() ? std::string(names.zones.Name(zones.roce)) : "none";
   }

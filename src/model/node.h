@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "api/core.h"
+#include "base/natural.h"
+#include "model/cells.h"
 #include "model/resources.h"
 #include "model/spot.h"
 #include "model/types.h"
+#include "model/wiring.h"
 
 namespace sky::model {
 
@@ -25,7 +28,7 @@ struct Node {
   std::string problem;  // a malformed note
   int64_t index = 0;    // physical order; kNoIndex last
   SpecId spec;
-  ZoneId zone_roce, zone_ib;       // invalid: in no zone. zone_ib falls back to the RoCE one
+  NodeZones zones;
   uint64_t static_generation = 0;  // moves when anything that a NodeStatic predicate reads changes
   int refs = 0;                    // quota statuses and topologies that name it
   SpotPools pools;
@@ -55,7 +58,15 @@ struct Node {
   bool has_spot() const { return spot != SpotUse{}; }
   // What may really be placed here.
   Resources Room() const { return allocatable - committed; }
-  ZoneId zone(Network network) const { return network == Network::kIb ? zone_ib : zone_roce; }
+  ZoneId zone(Network network) const { return zones.of(network); }
+  CellKey cell(Network network) const {
+    return {network, zones.of(network), spec, zones.rails(network).has_value()};
+  }
 };
+
+// Physical order: by index, then by name.
+inline bool StandsBefore(const Node& one, const Node& other) {
+  return one.index != other.index ? one.index < other.index : NaturalLess{}(one.name, other.name);
+}
 
 }  // namespace sky::model

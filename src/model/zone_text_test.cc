@@ -17,7 +17,8 @@ std::string TextOf(const std::vector<std::string>& switches) {
   api::NodeTopology topology;
   for (const std::string& name : switches) topology.spec.net.roce.emplace_back().switch_name = name;
   std::string problem;
-  return ZoneText(names.zones.Name(ZonesOf(topology, nullptr, names, &problem).roce));
+  return ZoneText(names.zones.Name(ZoneOfSwitches(
+      Network::kRoce, WiringOf(topology, nullptr, false, names, &problem).roce.live, names)));
 }
 
 TEST(ZoneText, ASetIsSeparatedByCommasAndANameWithOneIsQuoted) {

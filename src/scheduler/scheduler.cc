@@ -233,7 +233,9 @@ void Scheduler::ReadStaleGroups() {
 
 void Scheduler::WatchLosses() {
   const auto next = cache_.NextLoss(engine_->config().node_lost_after);
-  if (!next || loss_timer_ != 0) return;
+  if (!next || (loss_timer_ != 0 && loss_at_ <= *next)) return;
+  if (loss_timer_ != 0) loop_.Cancel(loss_timer_);
+  loss_at_ = *next;
   const Duration wait = std::max<Duration>(*next - loop_.Now(), Duration::zero());
   loss_timer_ = loop_.RunAfter(wait, alive_.Guard([this] {
     loss_timer_ = 0;

@@ -123,7 +123,7 @@ class Scheduler {
   std::set<std::string> gone_;            // UIDs of pods of which a quorum read said so
   uint64_t cycle_ = 0;
   kube::TimerId timer_ = 0, loss_timer_ = 0;
-  MonoTime timer_at_{};
+  MonoTime timer_at_{}, loss_at_{};
   bool synced_ = false, leading_ = false, stopped_ = false, running_ = false, again_ = false,
        reading_ = false;
 };

@@ -172,6 +172,8 @@ api::PodGroup MakeGroup(const std::string& name, int members, const Words& words
   if (words.Has("pack")) Annotate(group.metadata, key::kTopologyPlacement, "pack");
   if (const std::string zones = words.Or("zones", ""); !zones.empty())
     Annotate(group.metadata, key::kMaxZones, zones);
+  if (const std::string kin = words.Or("attract", ""); !kin.empty())
+    Annotate(group.metadata, key::kTopologyAffinityKey, kin);
   return group;
 }
 
@@ -200,7 +202,7 @@ api::Pod MakeWorker(const std::string& group, const std::string& name, const Wor
   }
   for (const auto& [word, note] :
        {std::pair("role", key::kTaskRole), std::pair("required", key::kRequiredQuota),
-        std::pair("quota", key::kQuotaName)})
+        std::pair("quota", key::kQuotaName), std::pair("attract", key::kTopologyAffinityKey)})
     if (const std::string value = words.Or(word, ""); !value.empty())
       Annotate(pod.metadata, note, value);
   if (const std::string run = words.Or("run", ""); !run.empty())

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <regex>
+
 #include "api/keys.h"
 #include "base/rng.h"
 #include "model/zone_text.h"
@@ -122,9 +124,10 @@ TEST_F(TopologyTest, AZoneIsTheSetOfItsSwitches) {
   Wire("n0", "A,B");
   Wire("n1", "B,A");
   Wire("n2", "A,B,A");
-  Wire("n3", "A");
+  Wire("n3", "A,C");
+  Wire("n4", "D");
   c.Job("g", 1, "gpu=1 roce=1");
-  EXPECT_EQ(Cells("g"), (Names{"roce#A,B/: n0 n1 n2", "roce#A/: n3"}));
+  EXPECT_EQ(Cells("g"), (Names{"roce#A,B/: n0 n1 n2", "roce#A,C/: n3", "roce#D/: n4"}));
 }
 
 TEST_F(TopologyTest, ASwitchWithACommaInItsNameIsNoSetOfTwo) {
@@ -295,7 +298,9 @@ RC_GTEST_PROP(TopologyLaw, ZonesIgnoreTheOrderOfNicsAndOfObjects, (uint64_t seed
     }
     for (size_t k = tell.size(); k > 1; --k) std::swap(tell[k - 1], tell[shuffle.Below(k)]);
     for (const auto& one : tell) one();
-    const std::string dump = c.cache().Copy().Dump();
+    // How many ports a degraded node has left is another matter: two may hang on one switch.
+    const std::string dump =
+        std::regex_replace(c.cache().Copy().Dump(), std::regex(" rails=[^ \n]*"), "");
     if (run == 0) first = dump;
     RC_ASSERT(dump == first);
   }
