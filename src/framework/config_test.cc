@@ -263,11 +263,12 @@ TEST(LoadConfig, WarnsOfNamesThatDoNothing) {
 }
 
 TEST(LoadConfig, WarnsOfWhatNothingReadsYetUnlessItIsTheDefault) {
-  EXPECT_THAT(Load("period: 2s\nstarveAfter: 5m\npick: leastFragment\n")->warnings,
-              ElementsAre("sched.yaml:2:1: 'starveAfter' is for a later version: nothing reads it "
-                          "yet",
-                          "sched.yaml:3:1: 'pick' is for a later version: nothing reads it yet"));
-  EXPECT_THAT(Load("starveAfter: 30s\npick: index\nearmarkMax: none\n")->warnings, IsEmpty());
+  EXPECT_THAT(
+      Load("period: 2s\nstarveAfter: 5m\nearmarkMax: 5m\n")->warnings,
+      ElementsAre("sched.yaml:2:1: 'starveAfter' is for a later version: nothing reads it "
+                  "yet",
+                  "sched.yaml:3:1: 'earmarkMax' is for a later version: nothing reads it yet"));
+  EXPECT_THAT(Load("starveAfter: 30s\nearmarkStall: 30m\nearmarkMax: none\n")->warnings, IsEmpty());
 }
 
 TEST(LoadConfig, FiftyNestedLevelsWork) {
