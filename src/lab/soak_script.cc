@@ -162,7 +162,7 @@ std::string SoakScript::Fault() {
            "event: true, resource: quotas", "event: true, resource: podgroups"});
   const std::string action =
       match.starts_with("event")
-          ? Any({"cutWatch: true", "hold: 2s", "hold: 20s", "reverse: 3"})
+          ? Any({"cutWatch: true", "hold: 2s", "hold: 20s"})
           : Any({"dropAnswer: true", "dropRequest: true", "delay: 2s", "delayAnswer: 5s",
                  "refuse: {code: 429, retryAfter: 3}", "refuse: {code: 500}", "refuse: {code: 409}",
                  "refuse: {code: 403}"});
