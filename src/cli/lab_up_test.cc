@@ -284,8 +284,9 @@ TEST_F(LabUp, SaysWhichCommandsThereAre) {
     EXPECT_EQ(program->Wait(), 2);
     return program->said();
   };
-  EXPECT_EQ(said({"lab", "runn"}),
-            "skyctl lab: no command \"runn\"; did you mean 'run'?; there are: up, kubelets, run, soak\n");
+  EXPECT_EQ(
+      said({"lab", "runn"}),
+      "skyctl lab: no command \"runn\"; did you mean 'run'?; there are: up, kubelets, run, soak\n");
   EXPECT_EQ(said({"explain", "me"}),
             "skyctl: no command \"explain\"; there are: lab, demo, load\n");
   EXPECT_NE(said({"lab"}).find("run a scenario script"), std::string::npos);
