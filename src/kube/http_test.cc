@@ -297,6 +297,10 @@ TEST_F(HttpTest, DecisionsPassWhatIsOrdinaryAndKeepTheirOrder) {
   for (const char* name : {"/a", "/b"}) send(name, Urgency::kOrdinary);
   for (const char* name : {"/1", "/2", "/3"}) send(name, Urgency::kDecision);
   send("/c", Urgency::kOrdinary);
+  // One more that gives up: then all before it stand in the queue.
+  Request last = Get("/last");
+  last.timeout = 1ms;
+  EXPECT_EQ(Fetch(*client, last).error().code(), Code::kCancelled);
   server.Release();
   client->Shutdown(10s);
   std::vector<std::string> order;
