@@ -137,17 +137,26 @@ void Executor::Start(const RunningPtr& running) {
   const bool pictures_first =
       options_.order == framework::CommitOrder::kQuotaFirst && running->round.recorded;
   if (!pictures_first || running->pictured) return EnqueueAll(running);
+  WritePictures(running, [] {});
+}
+
+// The statuses of its quotas, then `next`, then its bindings if they may go.
+void Executor::WritePictures(const RunningPtr& running, std::function<void()> next) {
   running->pictures_pending = true;
-  events_.write_pictures(running->round, alive_.Guard([this, running](const Status& done) {
-    running->pictures_pending = false;
-    running->pictured = true;
-    if (done) return running->approved ? EnqueueAll(running) : void();
-    // One refused status rolls the job back, record included.
-    running->stopped = true;
-    GiveBackUnsent(running, nullptr);
-    events_.refused(running->round, nullptr, model::Reason::kBackoff,
-                    fmt::format("the status of a quota was refused: {}", Words(done.error())));
-  }));
+  events_.write_pictures(
+      running->round, alive_.Guard([this, running, next = std::move(next)](const Status& done) {
+        running->pictures_pending = false;
+        running->pictured = true;
+        if (done) {
+          next();
+          return running->approved ? EnqueueAll(running) : void();
+        }
+        // One refused status rolls the job back, record included.
+        running->stopped = true;
+        GiveBackUnsent(running, nullptr);
+        events_.refused(running->round, nullptr, model::Reason::kBackoff,
+                        fmt::format("the status of a quota was refused: {}", Words(done.error())));
+      }));
 }
 
 void Executor::GiveUp(const cache::GivenUp& places) {

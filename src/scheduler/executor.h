@@ -75,6 +75,7 @@ class Executor {
   void RecordAnswered(const RunningPtr& running, const Status& status);
   void Acknowledged(const RunningPtr& running);
   void Start(const RunningPtr& running);
+  void WritePictures(const RunningPtr& running, std::function<void()> next);
   void End(const RunningPtr& running);
   void ArmTimeout(const RunningPtr& running);
   void EvictNow(const RunningPtr& running, const cache::Eviction& eviction);

@@ -17,14 +17,9 @@ void Executor::Evict(const Eviction& eviction) {
   const RunningPtr running = found->second;
   if (running->acknowledged == 0 || running->stopped || running->pictures_pending) return;
   if (running->round.recorded || running->pictured) return EvictNow(running, eviction);
-  running->pictures_pending = true;
-  events_.write_pictures(
-      running->round, alive_.Guard([this, running, eviction](const Status& done) {
-        running->pictures_pending = false;
-        if (!done) return GiveUp({running->round.number, {}, "the status of a quota was refused"});
-        running->pictured = true;
-        if (running_.contains(running->round.number)) EvictNow(running, eviction);
-      }));
+  WritePictures(running, [this, running, eviction] {
+    if (running_.contains(running->round.number)) EvictNow(running, eviction);
+  });
 }
 
 void Executor::EvictNow(const RunningPtr& running, const Eviction& eviction) {

@@ -116,6 +116,18 @@ TEST_F(EvictTest, WithoutARecordTheStatusesOfItsQuotasComeFirst) {
   EXPECT_EQ(api.evictions.size(), 1u);
 }
 
+TEST_F(EvictTest, WhatIsApprovedWhileTheStatusesAreWrittenIsBoundAfterThem) {
+  Prepare(framework::CommitOrder::kPlacementFirst, 1);
+  round = c.Decide().at(0);
+  executor->Submit(round);
+  executor->Evict(Of({"spot-0"}));
+  if (c.cache().Approve(round.number, c.snapshot())) executor->Approve(round.number);
+  EXPECT_TRUE(api.binds.empty());
+  ASSERT_TRUE(pictures);
+  pictures({});
+  EXPECT_EQ(api.binds.size(), 1u);
+}
+
 TEST_F(EvictTest, AStatusThatIsRefusedSendsNobodyAway) {
   Prepare(framework::CommitOrder::kPlacementFirst, 1);
   round = c.Decide().at(0);
