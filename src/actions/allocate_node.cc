@@ -62,17 +62,20 @@ class AllocateNode final : public framework::Action {
 
 }  // namespace
 
-void PlaceRound(Session& session, JobRound& round) {
+bool PlaceRound(Session& session, JobRound& round) {
   Refusals why;
   if (!BindQuotas(session, round, why) || !session.QuotaAllocate(round, why)) {
     round.statement.Discard();
-    return session.Refuse(round.job, std::move(why));
+    session.Refuse(round.job, std::move(why));
+    return false;
   }
   round.on_nodes = true;
-  if (session.Commit(round))
+  const bool committed = session.Commit(round);
+  if (committed)
     session.Clear(round.job);
   else
     round.statement.Discard();
+  return committed;
 }
 
 std::unique_ptr<framework::Action> MakeAllocateZone() {

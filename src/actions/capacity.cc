@@ -160,7 +160,7 @@ Capacities::Count Capacities::OnNode(const Session& session, const Pool& pool, N
 Capacities::Count Capacities::Directly(const Session& session, const Pool& pool, NodeId id) {
   const Cluster& cluster = session.cluster();
   const model::PodFacts& facts = *cluster.tasks()[pool.task].facts;
-  const Resources uses = UsesOf(facts);
+  const Resources uses = facts.uses();
   const auto times = [&](const Resources& idle) {
     return model::TimesFit(uses, idle, cluster.names().resources, kMany);
   };

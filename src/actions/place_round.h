@@ -9,8 +9,9 @@
 
 namespace sky::actions {
 
-// Hop 2: its quotas go to the nodes of the plan, one gate decides over all of it, then the commit.
-void PlaceRound(framework::Session& session, framework::JobRound& round);
+// Hop 2: its quotas go to the nodes of the plan, one gate decides over all of it, then the
+// commit. True: it was committed.
+bool PlaceRound(framework::Session& session, framework::JobRound& round);
 
 // After its commit: its claims are asked once more whether each may run where it is, and the
 // bindings go if the gang is ready. `tasks`: all of the round.

@@ -235,13 +235,10 @@ class PlanJobs final : public framework::Action {
 
   // The actions that place and release what allocateJob planned have run already.
   static void PlaceAtOnce(Session& session, JobRound& round) {
-    const size_t before = session.committed().size();
-    PlaceRound(session, round);
-    if (session.committed().size() == before) return;
-    const uint64_t number = session.committed().back().number;
+    if (!PlaceRound(session, round)) return;
     std::vector<model::TaskId> tasks;
     for (const framework::PlannedTask& one : round.plan.tasks) tasks.push_back(one.task);
-    ReleaseRound(session, number, tasks);
+    ReleaseRound(session, session.committed().back().number, tasks);
   }
 
   const std::string name_;

@@ -170,7 +170,7 @@ void Planner::DrawKinds(Asked& asked) {
     asked.kinds.push_back(&pool);
     topology::Kind kind;
     kind.request = cluster_.tasks()[task].facts->request;
-    kind.uses = UsesOf(*cluster_.tasks()[task].facts);
+    kind.uses = cluster_.tasks()[task].facts->uses();
     for (const NodeId node : asked.nodes)
       kind.admits.push_back(session_.task_to_node.Feasible(task, node).fit() &&
                             !Overbound(cluster_.nodes()[node], kind.request));

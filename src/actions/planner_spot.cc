@@ -25,11 +25,7 @@ std::optional<Resources> Planner::IdleOf(NodeId id, SpotMode mode) const {
 bool Planner::MakesRoom(TaskId task, NodeId id) const {
   const model::Node& node = cluster_.nodes()[id];
   if (!node.has_spot() || cluster_.tasks()[task].facts->direct()) return true;
-  const Resources& asked = cluster_.tasks()[task].facts->request;
-  const Resources free = node.Free();
-  Resources missing;
-  for (const auto& [name, value] : asked)
-    if (value > 0 && free[name] < value) missing.Set(name, value - free[name]);
+  const Resources missing = model::Shortfall(cluster_.tasks()[task].facts->request, node.Free());
   if (missing.IsZero()) return true;
   return evicts_ && session_.PredictEvicted(task, id, missing).has_value();
 }

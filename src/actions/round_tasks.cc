@@ -80,14 +80,6 @@ Resources ChargeGrowth(const Cluster& cluster, TaskId task, QuotaId quota_id) {
   return after;
 }
 
-Resources UsesOf(const model::PodFacts& facts) {
-  Resources uses = facts.request;
-  if (facts.spot != model::SpotMode::kExclusive) return uses;
-  Resources cards;
-  cards.Set(facts.spot_device, facts.spot_asked());
-  return uses + cards;
-}
-
 namespace {
 
 // Of the spot resource no more than its pool and `idle` cards give.
@@ -116,7 +108,7 @@ Verdict FitsDirect(const Cluster& cluster, TaskId task, NodeId id) {
   const model::ResourceNames& names = cluster.names().resources;
   Resources idle = node.Free();
   LimitToPool(node, node.spot, facts.spot, facts.spot_resource, facts.spot_device, idle);
-  const Resources uses = UsesOf(facts);
+  const Resources uses = facts.uses();
   const model::ResourceId missing = model::FirstMissing(uses, idle, names);
   if (!missing.valid()) return Verdict::Fit();
   if (missing == model::ResourceNames::kPods)

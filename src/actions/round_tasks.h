@@ -21,8 +21,6 @@ model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,
 model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota,
                         model::NodeId node, bool evicts = false);
 
-// What a task uses of what is idle on its node: with a spot pod's cards, where they are its own.
-model::Resources UsesOf(const model::PodFacts& facts);
 // What is idle for spot pods of `mode` (kNone: for others): of the spot resource as much as its
 // pool and free cards give.
 model::Resources SpotIdle(const model::Cluster& cluster, model::NodeId node, model::SpotMode mode);

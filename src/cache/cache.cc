@@ -256,8 +256,7 @@ Effect Cache::Apply(const api::Delta<api::NodeTopology>& delta) {
   const bool changed = Rewire(name, &problem, false);
   complaints_.NoteOf(Reference(delta.object->metadata), problem);
   // A loss that may count later: somebody has to look at the clock.
-  if (!changed && wirings_.Next() != next) return Effect::kRelevant;
-  return changed ? Effect::kRelevant : Effect::kNothing;
+  return changed || wirings_.Next() != next ? Effect::kRelevant : Effect::kNothing;
 }
 
 Effect Cache::Apply(const api::Delta<api::Placement>& delta) {

@@ -221,6 +221,13 @@ int64_t NodeIndexOf(const api::ObjectMeta& meta, std::string* problem) {
   return TrailingNumber(meta.name).value_or(Node::kNoIndex);
 }
 
+Resources PodFacts::uses() const {
+  if (spot != SpotMode::kExclusive) return request;
+  Resources cards;
+  cards.Set(spot_device, spot_asked());
+  return request + cards;
+}
+
 JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
   JobNotes notes;
   if (const auto found = meta.annotations.find(key::kEnableTopologyScheduling);

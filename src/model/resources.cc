@@ -191,6 +191,13 @@ ResourceId FirstMissing(const Resources& request, const Resources& room,
   return {};
 }
 
+Resources Shortfall(const Resources& request, const Resources& room) {
+  Resources missing;
+  for (const auto& [name, wanted] : request)
+    if (wanted > 0 && room[name] < wanted) missing.Set(name, wanted - room[name]);
+  return missing;
+}
+
 int64_t TimesFit(const Resources& request, const Resources& room, const ResourceNames& names,
                  int64_t limit) {
   int64_t times = limit;

@@ -84,6 +84,8 @@ api::ResourceList ToList(const Resources& amounts, const ResourceNames& names);
 // aren't asked for are not compared; scalars that miss by less than 0.01 fit.
 ResourceId FirstMissing(const Resources& request, const Resources& room,
                         const ResourceNames& names);
+// Of what is asked for (> 0), how much more than `room`, to the last thousandth.
+Resources Shortfall(const Resources& request, const Resources& room);
 inline bool Fits(const Resources& request, const Resources& room, const ResourceNames& names) {
   return !FirstMissing(request, room, names).valid();
 }

@@ -72,6 +72,8 @@ struct PodFacts {
   // It goes to a node without a quota.
   bool direct() const { return spot != SpotMode::kNone && grouping != Grouping::kForeign; }
   int64_t spot_asked() const { return spot == SpotMode::kNone ? 0 : request[spot_resource]; }
+  // Of what is idle on its node: with a spot pod's cards, where they are its own.
+  Resources uses() const;
   const api::ObjectMeta& meta() const { return pod->metadata; }
 };
 

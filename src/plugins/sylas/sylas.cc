@@ -64,13 +64,6 @@ Verdict SpotMay(const Session& session, TaskId id, NodeId node) {
   return MayBorrow(session, id, node);
 }
 
-// What one spot pod gives back.
-Resources Gives(const model::PodFacts& facts) {
-  Resources cards;
-  cards.Set(facts.spot_device, facts.spot_asked());
-  return facts.request + cards;
-}
-
 int64_t RunSeconds(const model::PodFacts& facts, WallTime now) {
   const WallTime since =
       facts.pod->status.start_time.at.value_or(facts.meta().creation_timestamp.at.value_or(now));
@@ -104,7 +97,7 @@ Offer OfferOf(const Session& session, TaskId task, const model::Node& node) {
     one.priority = row.facts->priority;
     one.group = group->second;
     one.seconds = RunSeconds(*row.facts, session.now().wall);
-    one.gives = Gives(*row.facts);
+    one.gives = row.facts->uses();
     for (const std::string_view key : model::BudgetsOf(cluster.budgets(), *row.facts)) {
       const auto [budget, first] = budgets.try_emplace(key, budgets.size());
       if (first)
@@ -134,10 +127,8 @@ std::optional<std::vector<TaskId>> Sylas::PredictEvicted(const Session& session,
 int64_t Sylas::Score(const Session& session, TaskId task, NodeId id) const {
   const model::Node& node = session.cluster().nodes()[id];
   if (!node.has_spot()) return 100;
-  Resources missing;
-  const Resources free = node.Free();
-  for (const auto& [name, asked] : session.cluster().tasks()[task].facts->request)
-    if (asked > 0 && free[name] < asked) missing.Set(name, asked - free[name]);
+  const Resources missing =
+      model::Shortfall(session.cluster().tasks()[task].facts->request, node.Free());
   if (missing.IsZero()) return 100;
   const Offer offer = OfferOf(session, task, node);
   const auto chosen = ChooseVictims(strategies_, offer.candidates, missing, offer.limits);

@@ -109,12 +109,13 @@ std::optional<Set> ChooseVictims(const Strategies& strategies,
     return NaturalLess{}(a->name, b->name);
   });
   std::optional<Set> best;
+  std::optional<decltype(KeyOf(strategies, all, missing, limits))> least;
   const auto consider = [&](Set set) {
     if (!Gives(set, missing) || !Allowed(set, limits.budgets)) return;
     DropNeedless(set, missing);
-    if (!best ||
-        KeyOf(strategies, set, missing, limits) < KeyOf(strategies, *best, missing, limits))
-      best = std::move(set);
+    auto key = KeyOf(strategies, set, missing, limits);
+    if (least && !(key < *least)) return;
+    least = std::move(key), best = std::move(set);
   };
   if (all.size() <= kFew) {
     for (unsigned bits = 0; bits < 1u << all.size(); ++bits) {
