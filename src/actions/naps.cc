@@ -120,8 +120,8 @@ bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId j
 // What a class of tasks of a queue may use in this cycle.
 const Pool& Naps::PoolNow(const Session& session, model::QueueId queue, model::TaskId task) {
   const model::PodFacts& facts = *session.cluster().tasks()[task].facts;
-  const auto [at, added] =
-      pools_.try_emplace({queue.index(), facts.task_class, facts.required_quota});
+  const auto [at, added] = pools_.try_emplace(
+      {queue.index(), facts.task_class, std::string(model::DemandOf(session.cluster(), task))});
   if (added) at->second = DrawPool(session, task, {});
   return at->second;
 }

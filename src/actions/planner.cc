@@ -116,10 +116,10 @@ bool Planner::Make() {
     std::set<std::pair<model::ClassId, std::string>> hopeless;
     for (const TaskId& task : tasks)
       if (const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-          !hopeless.contains({facts.task_class, facts.required_quota}) &&
+          !hopeless.contains({facts.task_class, std::string(DemandOf(cluster_, task))}) &&
           !MakeWhole(std::span(&task, 1)))
-        hopeless.insert({facts.task_class, facts.required_quota});
-  } else if (!MakeWhole(tasks)) {
+        hopeless.insert({facts.task_class, std::string(DemandOf(cluster_, task))});
+  } else if (!MakeKept(tasks)) {
     return false;
   }
   std::map<TaskId, size_t> rank_of;
@@ -141,7 +141,7 @@ bool Planner::MakeWhole(std::span<const TaskId> tasks) {
   for (const TaskId task : tasks) (InChain(task) ? chain : others).push_back(task);
   demanded_.clear();
   for (const TaskId task : tasks) {
-    const QuotaId quota = cluster_.quotas().Find(cluster_.tasks()[task].facts->required_quota);
+    const QuotaId quota = cluster_.quotas().Find(DemandOf(cluster_, task));
     if (quota.valid() && !cluster_.quotas()[quota].node.valid() &&
         !cluster_.quotas()[quota].planned.valid())
       demanded_.insert(quota);
@@ -160,7 +160,8 @@ bool Planner::OneShareEach(Tasks tasks) {
 
 const Pool& Planner::PoolOf(TaskId task) {
   const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-  const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
+  const auto [at, added] =
+      pools_.try_emplace({facts.task_class, std::string(DemandOf(cluster_, task))});
   if (added) at->second = DrawPool(session_, task, demanded_);
   return at->second;
 }
@@ -175,7 +176,7 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
     ++kinds[&pool];
     takes_many = takes_many || pool.TakesMany();
     if (!pool.empty()) continue;
-    if (cluster_.tasks()[task].facts->required_quota.empty()) want_ = {Want::What::kQuotas, 1};
+    if (DemandOf(cluster_, task).empty()) want_ = {Want::What::kQuotas, 1};
     ExplainQuotas(tasks, pool);
     return false;
   }
@@ -183,7 +184,7 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
   if (all >= n) return true;
   if (!takes_many) want_ = {Want::What::kQuotas, n};
   round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
-  const std::string& demanded = cluster_.tasks()[tasks.front()].facts->required_quota;
+  const std::string_view demanded = DemandOf(cluster_, tasks.front());
   round_.plan.why.detail = kinds.size() == 1 && !demanded.empty()
                                ? fmt::format("quota {} is enough for {} of {}", demanded, all, n)
                                : fmt::format("queue {} has quotas for {} of {}",

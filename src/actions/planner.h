@@ -4,7 +4,6 @@
 // next job plans on what is left; a failure leaves no trace. The search itself is topology/places;
 // here cells are chosen for it, its questions are drawn, and its answers are put to the callbacks,
 // which are the law.
-//
 //   round's tasks ─► RDMA chain in the fewest cells, by rank ─► the others, best node each
 #pragma once
 
@@ -49,6 +48,7 @@ class Planner {
 
   bool InChain(model::TaskId task) const;
   bool MakeWhole(Tasks tasks), OneShareEach(Tasks tasks), EnoughQuotas(Tasks tasks);
+  bool MakeKept(Tasks tasks);  // planner_kept.cc: with the places kept for lost members
   const Pool& PoolOf(model::TaskId task);
 
   // planner.cc, planner_survey.cc: cells

@@ -216,8 +216,12 @@ void Planner::DrawHeld(Asked& asked) {
         topology::Held& drawn = asked.question.held.emplace_back();
         drawn.share = ShareOf(quota);
         drawn.spot = spot->second;
-        drawn.used = quota.task_sum;
+        drawn.used = quota.task_sum + quota.reserved_sum;
       }
+      // Its heirs use what is kept; the others that it takes are few, and asked pair by pair.
+      if (const model::Resources taken = TakenFor(quota, asked.kinds[k]->task);
+          taken == quota.task_sum)
+        asked.question.held[at->second].used = taken;
       std::vector<bool>& may = asked.question.kinds[k].held;
       may.resize(std::max(may.size(), at->second + 1), false);
       may[at->second] = true;
@@ -335,7 +339,9 @@ bool Planner::QuotaMay(TaskId task, QuotaId id, NodeId node) const {
 }
 
 void Planner::Charge(TaskId task, QuotaId quota, NodeId node) {
-  if (quota.valid())
+  if (quota.valid() && cluster_.tasks()[task].heir_of == quota)
+    round_.statement.AllocateReservedResource(task, quota, node);
+  else if (quota.valid())
     round_.statement.AllocateTaskToQuota(task, quota, node);
   else
     round_.statement.AllocateTaskToNode(task, node);

@@ -33,18 +33,20 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
   if (why.empty())
     why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
   // A demanded quota says by its numbers, or by its absence, why it doesn't take the pod.
-  if (facts.required_quota.empty())
+  const std::string_view demand = DemandOf(cluster_, pool.task);
+  const bool kept = !demand.empty() && facts.required_quota.empty();
+  if (demand.empty())
     why.detail =
         fmt::format("queue {} has no quota with room for {}", job.queue_name, facts.meta().name);
   else if (pool.why.main == Reason::kQuotaNotFound)
-    why.detail = fmt::format("quota {} doesn't exist", facts.required_quota);
+    why.detail = fmt::format("quota {} doesn't exist", demand);
   else if (pool.why.main == Reason::kQuotaQueueMismatch)
-    why.detail =
-        fmt::format("quota {} is not for jobs of queue {}", facts.required_quota, job.queue_name);
+    why.detail = fmt::format("quota {} is not for jobs of queue {}", demand, job.queue_name);
   else if (tasks.size() > 1)
-    why.who = fmt::format("{}, which demands quota {}", facts.meta().name, facts.required_quota);
+    why.who = fmt::format("{}, {} quota {}", facts.meta().name,
+                          kept ? "which takes over a place in" : "which demands", demand);
   else
-    why.who = "quota " + facts.required_quota;
+    why.who = fmt::format("quota {}", demand);
 }
 
 // Members that differ answer for themselves: the reason is that of the first kind that lacks room

@@ -57,7 +57,7 @@ bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<C
   });
   Demanded demanded = demanded_;
   for (const TaskId task : whole)
-    if (const QuotaId quota = cluster_.quotas().Find(cluster_.tasks()[task].facts->required_quota);
+    if (const QuotaId quota = cluster_.quotas().Find(DemandOf(cluster_, task));
         quota.valid() && (theirs.contains(quota) || !cluster_.quotas()[quota].node.valid()))
       demanded.insert(quota);
   std::map<std::pair<model::ClassId, std::string>, Pool> pools;
@@ -65,7 +65,8 @@ bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<C
   std::swap(pools, pools_);
   for (const TaskId task : whole) {
     const model::PodFacts& facts = *cluster_.tasks()[task].facts;
-    const auto [at, added] = pools_.try_emplace({facts.task_class, facts.required_quota});
+    const auto [at, added] =
+        pools_.try_emplace({facts.task_class, std::string(DemandOf(cluster_, task))});
     if (added) at->second = DrawPoolWith(session_, task, demanded, theirs);
   }
   std::vector<CellId> where;

@@ -63,8 +63,15 @@ bool SitTogether(const Cluster& cluster, QuotaId quota_id, TaskId one, TaskId ot
   const model::Quota& quota = cluster.quotas()[quota_id];
   const Resources asked =
       cluster.tasks()[one].facts->request + cluster.tasks()[other].facts->request;
-  return model::Fits(quota.Limited(asked), quota.limit() - quota.task_sum,
+  return model::Fits(quota.Limited(asked), quota.limit() - TakenFor(quota, one),
                      cluster.names().resources);
+}
+
+Resources TakenFor(const model::Quota& quota, TaskId task) {
+  // What is kept for its like is theirs together.
+  const bool heir =
+      std::ranges::any_of(quota.reserved, [&](const auto& one) { return one.heir == task; });
+  return heir ? quota.task_sum : quota.task_sum + quota.reserved_sum;
 }
 
 topology::Share ShareOf(const model::Quota& quota) {
@@ -82,7 +89,7 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
     const Verdict verdict = session.task_to_quota.Feasible(task, quota);
     if (!verdict.fit()) return pool.why.Add(verdict, left);
     const model::Quota& row = cluster.quotas()[quota];
-    const int64_t each = TasksIn(cluster, row, row.limit() - row.task_sum, facts.request),
+    const int64_t each = TasksIn(cluster, row, row.limit() - TakenFor(row, task), facts.request),
                   score = ScoreOf(session, task, quota);
     if (row.node.valid() || row.planned.valid())
       held.emplace_back(score, HeldQuota{quota, each});
@@ -95,8 +102,8 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
     return pool;
   }
   const model::QueueId queue = cluster.jobs()[cluster.tasks()[task].job].queue;
-  if (!facts.required_quota.empty()) {
-    const QuotaId own = cluster.quotas().Find(facts.required_quota);
+  if (const std::string_view demand = model::DemandOf(cluster, task); !demand.empty()) {
+    const QuotaId own = cluster.quotas().Find(demand);
     if (own.valid() && cluster.quotas()[own].exists())
       add(own, cluster.quotas()[own].quota_class, 1, true);
     else
@@ -143,7 +150,8 @@ Pool DrawPoolWith(const Session& session, TaskId task, const Demanded& demanded,
   for (const QuotaId quota : freed) {
     const model::Quota& row = cluster.quotas()[quota];
     const bool alone = demanded.contains(quota);
-    if (!facts.required_quota.empty() && facts.required_quota != row.name) continue;
+    const std::string_view demand = model::DemandOf(cluster, task);
+    if (!demand.empty() && demand != row.name) continue;
     if (!alone && std::ranges::any_of(pool.shelves, [&](const FreeShelf& shelf) {
           return !shelf.demanded && shelf.quota_class == row.quota_class;
         }))

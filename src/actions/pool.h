@@ -53,6 +53,8 @@ Pool DrawPoolWith(const framework::Session& session, model::TaskId task, const D
 bool SitTogether(const model::Cluster& cluster, model::QuotaId quota, model::TaskId one,
                  model::TaskId other);
 topology::Share ShareOf(const model::Quota& quota);
+// What of a quota is out of the task's reach: used, or kept for members of others.
+model::Resources TakenFor(const model::Quota& quota, model::TaskId task);
 // The first `count` quotas of a shelf, in natural order of their names.
 std::vector<model::QuotaId> TakeFrom(const model::Cluster& cluster, const FreeShelf& shelf,
                                      size_t count, const Demanded& demanded);

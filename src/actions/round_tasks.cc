@@ -57,15 +57,20 @@ std::vector<TaskId> RoundTasks(const framework::Session& session, const model::J
     chosen[i] = true;
     --missing;
   };
+  // Those for whom a place is kept before others: it is one of theirs that the gang lacks.
+  std::vector<size_t> order;
+  for (const bool heirs : {true, false})
+    for (size_t i = 0; i < placeable.size(); ++i)
+      if (cluster.tasks()[placeable[i]].heir_of.valid() == heirs) order.push_back(i);
   // Role minima first, then up to the minimum.
   if (job.object)
     for (const auto& [role, least] : job.object->spec.min_task_member) {
       int64_t lacking = least - placed_by_role[role];
-      for (size_t i = 0; i < placeable.size() && lacking > 0; ++i)
-        if (cluster.tasks()[placeable[i]].facts->role == role) choose(i), --lacking;
+      for (const size_t i : order)
+        if (lacking > 0 && cluster.tasks()[placeable[i]].facts->role == role) choose(i), --lacking;
     }
-  for (size_t i = 0; i < placeable.size() && missing > 0; ++i)
-    if (!chosen[i]) choose(i);
+  for (const size_t i : order)
+    if (missing > 0 && !chosen[i]) choose(i);
   std::vector<TaskId> tasks;
   for (size_t i = 0; i < placeable.size(); ++i)
     if (chosen[i]) tasks.push_back(placeable[i]);
@@ -74,8 +79,8 @@ std::vector<TaskId> RoundTasks(const framework::Session& session, const model::J
 
 Resources ChargeGrowth(const Cluster& cluster, TaskId task, QuotaId quota_id) {
   const model::Quota& quota = cluster.quotas()[quota_id];
-  Resources after =
-      Resources::Max(quota.request, quota.task_sum + cluster.tasks()[task].facts->request);
+  Resources after = Resources::Max(quota.request, quota.task_sum + KeptFromOthers(quota, task) +
+                                                      cluster.tasks()[task].facts->request);
   if (quota.node.valid() || quota.planned.valid()) after -= quota.charge;
   return after;
 }

@@ -119,6 +119,16 @@ Adoption Cache::CheckPlacement(const api::Placement& placement) {
 Effect Cache::Adopt(Round& round) {
   const std::lock_guard lock(mutex_);
   round.number = next_round_++;
+  // The record is the newer word: what it gave to others of the gang is kept for nobody.
+  for (const RoundEntry& entry : round.entries) {
+    if (entry.direct() || cluster_.quotas()[entry.quota].reserved.empty()) continue;
+    std::vector<model::Reservation> left = cluster_.quotas()[entry.quota].reserved;
+    std::erase_if(left, [&](const model::Reservation& one) {
+      return one.job == round.job && one.heir != entry.task;
+    });
+    const NodeId kept = left.empty() ? NodeId{} : cluster_.quotas()[entry.quota].kept;
+    cluster_.SetReserved(entry.quota, std::move(left), kept);
+  }
   const CommittedBefore before = CommittedOn(round);
   OpenClaims(round, model::Claim::Phase::kClaimed);
   cluster_.Flush();

@@ -73,6 +73,38 @@ std::string CheckEntry(const model::Cluster& cluster, const RoundEntry& entry,
   return {};
 }
 
+// What quotas keep for the round's job, as it was before the session gave it up (F36): put back
+// when the round is refused.
+class GivenUpPlaces {
+ public:
+  GivenUpPlaces(model::Cluster& cluster, const Round& round) : cluster_(cluster) {
+    for (const auto& [name, place_only] : round.lifted) {
+      const QuotaId id = cluster.quotas().Find(name);
+      if (!id.valid() || cluster.quotas()[id].reserved.empty()) continue;
+      const model::Quota& quota = cluster.quotas()[id];
+      before_.push_back({id, quota.reserved, quota.kept});
+      std::vector<model::Reservation> left = quota.reserved;
+      if (!place_only) std::erase_if(left, [&](const auto& one) { return one.job == round.job; });
+      const NodeId kept = place_only || left.empty() ? NodeId{} : quota.kept;
+      cluster.SetReserved(id, std::move(left), kept);
+    }
+    cluster.Flush();
+  }
+  void PutBack() {
+    for (Before& one : before_) cluster_.SetReserved(one.quota, std::move(one.reserved), one.kept);
+    cluster_.Flush();
+  }
+
+ private:
+  struct Before {
+    QuotaId quota;
+    std::vector<model::Reservation> reserved;
+    NodeId kept;
+  };
+  model::Cluster& cluster_;
+  std::vector<Before> before_;
+};
+
 // With the claims open: what spot pods use is nobody else's, and within its pool.
 std::string CheckSpotRoom(const model::Cluster& cluster, const RoundEntry& entry) {
   const model::Node& node = cluster.nodes()[entry.node];
@@ -102,8 +134,9 @@ std::string Cache::CheckRoom(const Round& round, const CommittedBefore& before) 
     const model::Quota& quota = cluster_.quotas()[entry.quota];
     const model::Resources& asked = cluster_.tasks()[entry.task].facts->request;
     const model::Resources limited = quota.Limited(asked);
-    if (const auto missing = model::FirstMissing(limited, quota.limit() - quota.task_sum + limited,
-                                                 names_->resources);
+    const model::Resources taken = quota.task_sum + KeptFromOthers(quota, entry.task);
+    if (const auto missing =
+            model::FirstMissing(limited, quota.limit() - taken + limited, names_->resources);
         missing.valid())
       return fmt::format("quota {} has no room left for {}", entry.quota_name,
                          names_->resources.Name(missing));
@@ -140,7 +173,9 @@ std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluste
   SKY_CHECK(!round.entries.empty(), "job {}", round.job);
   const std::lock_guard lock(mutex_);
   cluster_.Flush();
+  GivenUpPlaces given_up(cluster_, round);
   const auto refuse = [&](std::string what) {
+    given_up.PutBack();
     return std::unexpected(Refusal{model::Reason::kPlacementConflict, std::move(what)});
   };
   if (std::string what = CheckJob(cluster_, round, seen); !what.empty())

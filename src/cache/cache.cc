@@ -52,6 +52,7 @@ Cache::Cache(std::shared_ptr<model::Names> names, model::Settings settings)
     : names_(std::move(names)),
       settings_(std::move(settings)),
       cluster_(names_),
+      reservations_(settings_.reservation_ttl),
       wirings_(names_, settings_.zone_hold_down) {}
 
 void Cache::SetNow(Instant now) {
@@ -59,6 +60,7 @@ void Cache::SetNow(Instant now) {
   now_ = now.mono;
   wall_ = now.wall;
   spot_pods_.Judge(cluster_, wall_, settings_.min_run_time);
+  if (reservations_.Due(wall_)) JudgeReservations();
 }
 
 Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
@@ -72,7 +74,9 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
   if (delta.type == Type::kDelete) {
     if (!id.valid()) return Effect::kNothing;
     const std::string job = cluster_.tasks()[id].facts->job_key;
+    const auto held = reservations_.HeldBy(cluster_, uid);
     cluster_.RemovePod(uid);
+    if (held) reservations_.Lost(cluster_, *held, nullptr, wall_);
     ForgetGone(job);
     return Effect::kRelevant;
   }
@@ -83,7 +87,17 @@ Effect Cache::Apply(const api::Delta<api::Pod>& delta) {
                     cluster_.nodes()[cluster_.tasks()[id].claim.node].name == facts->node_name;
   // An event from before our acknowledged binding must not undo it.
   if (before && !before->node_name.empty() && facts->node_name.empty()) return Effect::kNothing;
+  const bool ends = before && facts->terminal && !before->terminal;
+  // Its grace may be cut short.
+  const bool leaves = facts->deleting && !(before && before->meta().deletion_timestamp ==
+                                                         facts->meta().deletion_timestamp);
+  auto held = before && (ends || leaves) ? reservations_.HeldBy(cluster_, uid) : std::nullopt;
   cluster_.SetPod(facts);
+  if (leaves && !before) held = reservations_.HeldBy(cluster_, uid);
+  if (ends && held && facts->pod->status.phase != "Succeeded")
+    reservations_.Lost(cluster_, *held, facts->pod.get(), wall_);
+  else if (leaves && held && !facts->terminal)
+    reservations_.Leaving(cluster_, *held, facts->meta().deletion_timestamp.at.value_or(wall_));
   // Another group's member now: what was decided for the first one ends, unless it may land.
   if (before && before->job_key != facts->job_key &&
       cluster_.tasks()[id].claim.phase != model::Claim::Phase::kSending)
@@ -334,6 +348,9 @@ void Cache::Settle() {
   changed_groups_.insert(touched.jobs.begin(), touched.jobs.end());
   complaints_.Note(cluster_, touched);
   spot_pods_.Note(cluster_, touched.tasks);
+  if (!touched.tasks.empty() || !touched.jobs.empty() || !touched.quotas.empty() ||
+      !touched.nodes.empty() || !touched.job_queues.empty())
+    reservations_.Note();
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -346,9 +363,26 @@ void Cache::Settle() {
   append(changed_.uses, touched.uses);
 }
 
+void Cache::JudgeReservations() {
+  Settle();
+  reservations_.Judge(cluster_, wall_);
+  Settle();
+}
+
+WallTime Cache::NextReservation() const {
+  const std::lock_guard lock(mutex_);
+  return reservations_.next();
+}
+
+void Cache::AdoptReservations() {
+  const std::lock_guard lock(mutex_);
+  reservations_.Adopt(cluster_, wall_);
+  JudgeReservations();
+}
+
 std::optional<std::vector<model::JobId>> Cache::UpdateSnapshot(Cluster& snapshot) {
   const std::lock_guard lock(mutex_);
-  Settle();
+  JudgeReservations();
   spot_pods_.Judge(cluster_, wall_, settings_.min_run_time);
   Settle();
   std::optional<std::vector<model::JobId>> renewed;

@@ -16,6 +16,7 @@
 #include "api/delta.h"
 #include "cache/complaints.h"
 #include "cache/picture.h"
+#include "cache/reservations.h"
 #include "cache/round.h"
 #include "cache/spot_pods.h"
 #include "cache/wirings.h"
@@ -36,9 +37,10 @@ class Cache {
   Effect Apply(const api::Delta<api::PriorityClass>& delta);
   Effect Apply(const api::Delta<api::PodDisruptionBudget>& delta);
 
-  // Time passed: nodes NotReady (or gone) for so long lose what no pod holds there; so do switches.
   void SetNow(Instant now);  // before Apply: what to stamp changes with
+  // Time passed: nodes NotReady (or gone) for so long lose what no pod holds there; so do switches.
   Effect MarkLostNodes(Duration lost_after);
+  WallTime NextReservation() const;  // when what is kept for a lost member ends; max(): never
   std::optional<MonoTime> NextLoss(Duration lost_after) const;  // when that may change something
 
   // --- snapshots ---
@@ -51,9 +53,9 @@ class Cache {
   // round its number and opens its claims (Writing).
   std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
   std::vector<StaleGroup> TakeStaleGroups();  // to be read again before planning (F6)
-  // `group` null: it isn't there.
-  Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
-  void ReadFailed(const StaleGroup& read);  // to be asked again
+  Effect ConfirmGroup(const StaleGroup& read,
+                      std::shared_ptr<const api::PodGroup> group);  // null: it isn't there
+  void ReadFailed(const StaleGroup& read);                          // to be asked again
 
   // --- claims: what the executor reports ---
   void Acknowledge(uint64_t round);  // Writing → Claimed
@@ -78,8 +80,8 @@ class Cache {
   std::vector<std::shared_ptr<const api::Placement>> Placements() const;  // by creation, then key
   // Does each entry still speak of a live, unbound pod, and of a quota and node that exist?
   Adoption CheckPlacement(const api::Placement& placement);
-  // Opens the claims (Claimed) of entries that hold; those without room leave the round.
-  Effect Adopt(Round& round);
+  Effect Adopt(Round& round);  // opens claims (Claimed); entries without room leave the round
+  void AdoptReservations();    // before that: what the statuses say is kept
 
   // --- pictures ---
   // Quotas whose status differs from the truth, `max` at most. Each is given once; again when its
@@ -87,22 +89,19 @@ class Cache {
   std::vector<Picture> TakeStalePictures(size_t max);
   void PictureAgain(const std::string& quota_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
-  // Groups that changed, or whose members did, since the last call.
-  std::vector<Standing> TakeStandings();
+  std::vector<Standing> TakeStandings();  // of groups with changes since the last call
   std::optional<Standing> StandingOf(std::string_view group);
 
   // Its last round failed, for this reason: it isn't planned until that is kNone again. False:
   // there is no such job any more.
   bool SetBackoff(std::string_view job, model::Reason reason, std::string why);
-  // What is wrong with objects, each once: between cycles.
-  std::vector<Complaint> TakeComplaints();
+  std::vector<Complaint> TakeComplaints();  // what is wrong, each once: between cycles
   // It doesn't decode and is left out; "": it is good again, or gone.
   void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
 
   bool HasQueue(std::string_view name) const;
   std::string GroupUid(std::string_view key) const;  // "" when the PodGroup isn't there
-  // A copy of the whole cluster, for diagnosis and tests.
-  model::Cluster Copy() const;
+  model::Cluster Copy() const;                       // of everything, for diagnosis and tests
   std::string Audit() const;
 
  private:
@@ -112,11 +111,11 @@ class Cache {
   void ForgetGone(const std::string& job);
   bool Rewire(const std::string& node, std::string* problem, bool at_once);
   bool SetZones(const Wirings::Nodes& nodes);
-  void Settle();  // Flush, and note quotas whose picture may be stale
+  void JudgeReservations();  // settles
+  void Settle();             // Flush, and note quotas whose picture may be stale
   void CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEntry& entry,
                     model::JobId job, Adoption& adoption) const;
-  // What stood on the round's nodes before its claims.
-  using CommittedBefore = std::map<model::NodeId, model::Resources>;
+  using CommittedBefore = std::map<model::NodeId, model::Resources>;  // before its claims
   CommittedBefore CommittedOn(const Round& round) const;
   std::string CheckRoom(const Round& round, const CommittedBefore& before) const;
   Send Holds(const Round& round, const RoundEntry& entry) const;
@@ -134,6 +133,7 @@ class Cache {
   MonoTime now_{};
   WallTime wall_{};
   SpotPods spot_pods_;
+  Reservations reservations_;
   uint64_t next_round_ = 1, sequence_ = 0, snapshots_ = 0;
   std::map<uint64_t, std::map<std::string, Basis>> rounds_;  // open rounds → UIDs still open
   std::map<std::string, GroupNews> news_;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/keys.h"
 #include "base/natural.h"
 #include "base/text.h"
+#include "cache/heirs.h"
 
 namespace sky::cache {
 namespace {
@@ -36,6 +38,13 @@ Complaint OfTask(const Cluster& cluster, model::TaskId id) {
   if (task.job.valid() && cluster.jobs()[task.job].single &&
       !cluster.jobs()[task.job].notes.problem.empty())
     return say("InvalidObject", cluster.jobs()[task.job].notes.problem);
+  if (InheritsInCircle(cluster, id))
+    return say(
+        "InvalidObject",
+        fmt::format("annotation {}: it names {}, and who names whom comes round in a circle: "
+                    "nobody of it takes over a place",
+                    api::key::kInheritResourceFrom,
+                    CutText(task.facts->meta().Annotation(api::key::kInheritResourceFrom), 80)));
   if (!task.holds_room() || !task.quota.valid()) return {};
   const model::Quota& quota = cluster.quotas()[task.quota];
   if (!quota.exists())

@@ -21,10 +21,37 @@ void ArrangeTasks(api::QuotaStatus& status) {
             });
   // `allocated` counts the others too.
   if (status.tasks.size() > kMostShownTasks) status.tasks.resize(kMostShownTasks);
-  for (api::QuotaTask& row : status.tasks)
-    if (row.request.size() > kMostShownResources)
-      row.request.erase(row.request.begin() + kMostShownResources, row.request.end());
+  std::sort(status.reserved_tasks.begin(), status.reserved_tasks.end(),
+            [](const api::ReservedTask& a, const api::ReservedTask& b) {
+              if (a.job != b.job) return a.job < b.job;
+              if (a.pod != b.pod) return NaturalLess{}(a.pod, b.pod);
+              return a.pod_uid < b.pod_uid;
+            });
+  if (status.reserved_tasks.size() > kMostShownTasks) status.reserved_tasks.resize(kMostShownTasks);
+  const auto shorten = [](api::ResourceList& request) {
+    if (request.size() > kMostShownResources)
+      request.erase(request.begin() + kMostShownResources, request.end());
+  };
+  for (api::QuotaTask& row : status.tasks) shorten(row.request);
+  for (api::ReservedTask& row : status.reserved_tasks) shorten(row.request);
 }
+
+namespace {
+
+api::ReservedTask RowOf(const model::Reservation& kept, const model::Names& names) {
+  api::ReservedTask row;
+  row.job = kept.job;
+  row.role = kept.role;
+  row.pod = kept.pod;
+  row.pod_uid = kept.pod_uid;
+  row.successor_uid = kept.successor_uid;
+  if (kept.index) row.index = static_cast<int32_t>(*kept.index);
+  row.request = model::ToList(kept.request, names.resources);
+  row.expires.at = kept.expires;
+  return row;
+}
+
+}  // namespace
 
 Picture Cache::Paint(QuotaId id) const {
   const model::Quota& quota = cluster_.quotas()[id];
@@ -56,6 +83,8 @@ Picture Cache::Paint(QuotaId id) const {
     request.Set(model::ResourceNames::kPods, 0);
     row.request = model::ToList(request, names_->resources);
   }
+  for (const model::Reservation& kept : quota.reserved)
+    if (!kept.leaving) picture.status.reserved_tasks.push_back(RowOf(kept, *names_));
   ArrangeTasks(picture.status);
   for (const TaskId task_id : quota.tasks)
     picture.heals =
@@ -81,12 +110,12 @@ bool Cache::PictureStale(QuotaId id) const {
   const bool same_phase =
       have.phase == want.phase || (have.phase.empty() && want.phase == "QuotaEmpty");
   return !(same_phase && have.node_name == want.node_name && have.allocated == want.allocated &&
-           have.tasks == want.tasks);
+           have.tasks == want.tasks && have.reserved_tasks == want.reserved_tasks);
 }
 
 std::vector<Picture> Cache::TakeStalePictures(size_t max) {
   const std::lock_guard lock(mutex_);
-  Settle();
+  JudgeReservations();
   std::vector<Picture> pictures;
   while (pictures.size() < max && !picture_candidates_.empty()) {
     const QuotaId id = *picture_candidates_.begin();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/crds.h"
@@ -40,6 +41,8 @@ struct Round {
   // A single task, or extras beyond the minimum, need no record: each binding says it all (F16).
   bool recorded = false;
   std::vector<RoundEntry> entries;
+  // Quotas that keep nothing for the job any more, or (true) on no node of their own.
+  std::vector<std::pair<std::string, bool>> lifted;
 };
 
 // What the predicates read of an entry when they approved it, but for amounts.

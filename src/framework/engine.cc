@@ -63,6 +63,7 @@ model::Settings SettingsOf(const Config& config) {
   settings.min_run_time = config.min_run_time;
   settings.zone_from_leaf_groups = config.zone_from == ZoneFrom::kLeafGroup;
   settings.zone_hold_down = config.zone_hold_down;
+  settings.reservation_ttl = config.reservation_ttl;
   return settings;
 }
 

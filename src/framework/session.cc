@@ -93,6 +93,13 @@ cache::Round Session::MakeRound(const JobRound& planned) const {
                              entry.quota.valid() ? cluster_.quotas()[entry.quota].name : "",
                              entry.node, cluster_.nodes()[entry.node].name, std::move(zone)});
   }
+  for (const Operation& operation : planned.statement.operations()) {
+    if (operation.kind != Operation::Kind::kLiftReservation) continue;
+    const model::Quota& quota = cluster_.quotas()[operation.quota];
+    const bool still = std::ranges::any_of(
+        quota.reserved, [&](const model::Reservation& one) { return one.job == job.name; });
+    round.lifted.emplace_back(quota.name, still);
+  }
   return round;
 }
 

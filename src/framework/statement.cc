@@ -22,6 +22,10 @@ std::string_view OperationName(Operation::Kind kind) {
       return "Allocate";
     case Operation::Kind::kLift:
       return "Lift";
+    case Operation::Kind::kAllocateReservedResource:
+      return "AllocateReservedResource";
+    case Operation::Kind::kLiftReservation:
+      return "LiftReservation";
   }
   return "";
 }
@@ -30,17 +34,28 @@ Statement::Statement(Statement&& other) noexcept
     : session_(other.session_), operations_(std::exchange(other.operations_, {})) {}
 
 void Statement::Record(Operation operation) {
-  operations_.push_back(operation);
+  operations_.push_back(std::move(operation));
   for (const EventHandler& handler : session_.handlers)
-    if (handler.allocate) handler.allocate(operation);
+    if (handler.allocate) handler.allocate(operations_.back());
 }
 
 void Statement::AllocateTaskToQuota(model::TaskId task, model::QuotaId quota, model::NodeId node) {
+  Own(Operation::Kind::kAllocateTaskToQuota, task, quota, node);
+}
+
+void Statement::AllocateReservedResource(model::TaskId task, model::QuotaId quota,
+                                         model::NodeId node) {
+  SKY_CHECK(session_.cluster_.tasks()[task].heir_of == quota, "task {}",
+            session_.cluster_.tasks()[task].name);
+  Own(Operation::Kind::kAllocateReservedResource, task, quota, node);
+}
+
+void Statement::Own(Operation::Kind kind, model::TaskId task, model::QuotaId quota,
+                    model::NodeId node) {
   model::Cluster& cluster = session_.cluster_;
   SKY_CHECK(cluster.tasks()[task].placeable(), "task {}", cluster.tasks()[task].name);
   Operation operation{
-      Operation::Kind::kAllocateTaskToQuota, task, quota, node, cluster.tasks()[task].claim,
-      cluster.quotas()[quota].planned};
+      kind, task, quota, node, cluster.tasks()[task].claim, cluster.quotas()[quota].planned};
   cluster.SetClaim(task, Claim{Claim::Phase::kToQuota, quota, {}, 0});
   if (!cluster.quotas()[quota].node.valid()) cluster.PlanQuota(quota, node);
   cluster.FlushLedgers();
@@ -55,6 +70,19 @@ void Statement::AllocateTaskToNode(model::TaskId task, model::NodeId node) {
   cluster.SetClaim(task, Claim{Claim::Phase::kToQuota, {}, node, 0});
   cluster.FlushLedgers();
   Record(operation);
+}
+
+void Statement::LiftReservation(model::QuotaId id, const std::string& job, bool place_only) {
+  model::Cluster& cluster = session_.cluster_;
+  const model::Quota& quota = cluster.quotas()[id];
+  Operation operation{
+      Operation::Kind::kLiftReservation, {}, id, {}, {}, {}, quota.reserved, quota.kept};
+  std::vector<model::Reservation> left = quota.reserved;
+  if (!place_only) std::erase_if(left, [&](const auto& one) { return one.job == job; });
+  const model::NodeId kept = place_only || left.empty() ? model::NodeId{} : quota.kept;
+  cluster.SetReserved(id, std::move(left), kept);
+  cluster.FlushLedgers();
+  Record(std::move(operation));
 }
 
 void Statement::AllocateQuotaToNode(model::QuotaId quota, model::NodeId node) {
@@ -93,12 +121,16 @@ void Statement::Undo(const Operation& operation) {
   model::Cluster& cluster = session_.cluster_;
   switch (operation.kind) {
     case Operation::Kind::kAllocateTaskToQuota:
+    case Operation::Kind::kAllocateReservedResource:
       cluster.SetClaim(operation.task, operation.claim_before);
       if (cluster.quotas()[operation.quota].planned != operation.planned_before)
         cluster.PlanQuota(operation.quota, operation.planned_before);
       break;
     case Operation::Kind::kAllocateQuotaToNode:
       cluster.BindQuota(operation.quota, {});
+      break;
+    case Operation::Kind::kLiftReservation:
+      cluster.SetReserved(operation.quota, operation.reserved_before, operation.kept_before);
       break;
     case Operation::Kind::kAllocateTaskToNode:
     case Operation::Kind::kAllocate:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Operation {
     kAllocateQuotaToNode,  // hop 2: quota → node
     kAllocate,             // bind: the task goes to its quota's node
     kLift,                 // bind: an older claim is put aside, to be judged as if newly planned
+    kAllocateReservedResource,  // hop 1: task → the quota that keeps room for it
+    kLiftReservation,           // what a quota keeps for its job, or the place of it, is given up
   };
   Kind kind;
   model::TaskId task;  // all but kAllocateQuotaToNode
@@ -30,6 +33,8 @@ struct Operation {
   // What Undo restores.
   model::Claim claim_before;
   model::NodeId planned_before;
+  std::vector<model::Reservation> reserved_before = {};
+  model::NodeId kept_before = {};
 };
 std::string_view OperationName(Operation::Kind kind);
 
@@ -48,6 +53,10 @@ class Statement {
   void AllocateTaskToNode(model::TaskId task, model::NodeId node);
   // The quota and every task of this statement on it go to the node.
   void AllocateQuotaToNode(model::QuotaId quota, model::NodeId node);
+  // The same for the quota that keeps room for the task: it takes over what its predecessor had.
+  void AllocateReservedResource(model::TaskId task, model::QuotaId quota, model::NodeId node);
+  // The quota keeps nothing for the job any more, or (`place_only`) on no node of its own.
+  void LiftReservation(model::QuotaId quota, const std::string& job, bool place_only);
   // The task of a quota that has a node is ready to be bound.
   void Allocate(model::TaskId task);
   // The task is as if it had no claim, until this is undone.
@@ -61,6 +70,7 @@ class Statement {
   const std::vector<Operation>& operations() const { return operations_; }
 
  private:
+  void Own(Operation::Kind kind, model::TaskId task, model::QuotaId quota, model::NodeId node);
   void Record(Operation operation);
   void Undo(const Operation& operation);
 

@@ -16,6 +16,11 @@ class DeletedAtAnyMoment : public ::testing::TestWithParam<framework::CommitOrde
  protected:
   void Begin() {
     lab_ = MakeQuietLab(GetParam());
+    // Nothing is kept for whoever would come back.
+    auto config = framework::DefaultConfig(scheduler::AllKnown().Known());
+    config.commit_order = GetParam();
+    config.reservation_ttl = Duration::zero();
+    lab_->Configure(std::move(config));
     Make(testing::MakeNode("n0", *testing::ReadWords("gpu=8")));
     Make(testing::MakeNode("n1", *testing::ReadWords("gpu=8")));
     for (const char* name : {"q0", "q1"})

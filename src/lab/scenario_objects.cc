@@ -216,8 +216,9 @@ Scenario::Answer Scenario::FailNodes(const Statement& statement) {
 
 Scenario::Answer Scenario::EndPods(const Statement& statement) {
   const testing::Words words = TRY(testing::ReadWords(statement.words));
-  const Json status = {
-      {"status", {{"phase", statement.verb == "finish" ? "Succeeded" : "Failed"}}}};
+  Json status = {{"status", {{"phase", statement.verb == "finish" ? "Succeeded" : "Failed"}}}};
+  if (const std::string reason = words.Or("reason", ""); !reason.empty())
+    status["status"]["reason"] = reason;
   for (const std::string& name : TRY(testing::ExpandNames(statement.names[0])))
     TRY(Check(
         user_->Patch(InProcess::PatchType::kMerge,

@@ -129,6 +129,22 @@ std::string ShowQueues(Simulation& simulation) {
   return AlignedTable(rows);
 }
 
+std::string ShowReserved(Simulation& simulation) {
+  std::map<std::string, std::string> names;  // of pods, by UID
+  for (const api::Pod& pod : simulation.List<api::Pod>())
+    names[pod.metadata.uid] = Named(pod.metadata);
+  std::vector<TextRow> rows = {{"QUOTA", "NODE", "JOB", "POD", "REQUEST", "ENDS", "SUCCESSOR"}};
+  for (const api::Quota& quota : Sorted(simulation.List<api::Quota>()))
+    for (const api::ReservedTask& kept : quota.status.reserved_tasks)
+      rows.push_back(
+          {quota.metadata.name, quota.status.node_name, kept.job, kept.pod, Amounts(kept.request),
+           kept.expires.at ? "in " + FormatDuration(std::chrono::round<std::chrono::seconds>(
+                                         *kept.expires.at - simulation.clock().Wall()))
+                           : "",
+           names[kept.successor_uid]});
+  return AlignedTable(rows);
+}
+
 std::string ShowPlacements(Simulation& simulation) {
   std::vector<TextRow> rows = {{"PLACEMENT", "ROUND", "TASK", "QUOTA", "NODE", "ZONE"}};
   for (const api::Placement& placement : Sorted(simulation.List<api::Placement>())) {
@@ -226,6 +242,7 @@ model::Cluster ReadAnew(Simulation& simulation, const framework::Config& config)
   feed(simulation.List<api::PodGroup>());
   feed(simulation.List<api::PodDisruptionBudget>());
   feed(simulation.List<api::Pod>());
+  fresh.AdoptReservations();
   fresh.SetNow(simulation.clock().Now());  // what time tells of them, too
   model::Cluster rows(std::make_shared<model::Names>());
   fresh.UpdateSnapshot(rows);
@@ -253,6 +270,7 @@ Scenario::Answer Scenario::Show(const Statement& statement) {
   if (what == "nodes") return ShowNodes(*simulation_);
   if (what == "groups") return ShowGroups(*simulation_);
   if (what == "queues") return ShowQueues(*simulation_);
+  if (what == "reserved") return ShowReserved(*simulation_);
   if (what == "placements") return ShowPlacements(*simulation_);
   if (what == "ledgers") {
     if (simulation_->scheduler() == nullptr)
@@ -260,10 +278,11 @@ Scenario::Answer Scenario::Show(const Statement& statement) {
     return ShowLedgers(*simulation_->scheduler(), !more.empty());
   }
   if (what != "events")
-    return Fail(Code::kInvalid,
-                "show knows quotas, pods, nodes, ledgers, placements, groups, queues and events, "
-                "not \"{}\"",
-                what);
+    return Fail(
+        Code::kInvalid,
+        "show knows quotas, reserved, pods, nodes, ledgers, placements, groups, queues and events, "
+        "not \"{}\"",
+        what);
   std::string text;
   for (; events_shown_ < simulation_->events.size(); ++events_shown_)
     text += simulation_->events[events_shown_] + "\n";

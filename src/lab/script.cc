@@ -24,6 +24,9 @@ std::vector<std::string_view> Join(std::vector<std::string_view> a,
   return a;
 }
 
+constexpr const char* kShown =
+    "quotas|reserved|pods|nodes|ledgers [all]|placements|groups|queues|events";
+
 std::vector<ScriptVerb> MakeVerbs() {
   return {
       {"leaf",
@@ -69,7 +72,7 @@ std::vector<ScriptVerb> MakeVerbs() {
       {"fail", "NODES", 1, 1, {}, {}},
       {"return", "NODES", 1, 1, {}, {}},
       {"finish", "PODS [ns=]", 1, 1, {"ns"}, {}},
-      {"fail-pod", "PODS [ns=]", 1, 1, {"ns"}, {}},
+      {"fail-pod", "PODS [ns=] [reason=]", 1, 1, {"ns", "reason"}, {}},
       {"cycle", "[N]", 0, 1, {}, {}},
       {"tick", "DURATION", 1, 1, {}, {}},
       {"step", "[N]", 0, 1, {}, {}},
@@ -81,7 +84,7 @@ std::vector<ScriptVerb> MakeVerbs() {
       {"compact", "", 0, 0, {}, {}},
       {"fault", "<<END … END", 0, 0, {}, {}, false, Body::kRequired},
       {"mend", "", 0, 0, {}, {}},
-      {"show", "quotas|pods|nodes|ledgers [all]|placements|groups|queues|events", 1, 2, {}, {}},
+      {"show", kShown, 1, 2, {}, {}},
       {"why", "JOB|POD [ns=]", 1, 1, {"ns"}, {}},
       {"audit", "", 0, 0, {}, {}},
       {"expect",

@@ -7,12 +7,13 @@ namespace sky::lab {
 
 std::string SoakScript::Events(int steps) {
   std::string script = fmt::format(
-      "config <<END\ncommitOrder: {}\nminRunTime: {}\nEND\n"
+      "config <<END\ncommitOrder: {}\nminRunTime: {}\nreservationTTL: {}\nEND\n"
       "queue a weight=2\nqueue b\n"
       "leaf S1 n[0-3] gpu=8 hca=8 spot=8\nleaf S2 n[4-7] gpu=8 hca=8 spot=8\n"
       "quotas one-[0-15] gpu=1 hca=1 queue=a\nquotas two-[0-7] gpu=2 queue=b\n"
       "quotas all-[0-3] gpu=8 hca=8 queue=a shared=b\nquotas cpu-[0-3] cpu=4 queue=b\n",
-      Any({"placementFirst", "quotaFirst"}), Any({"0s", "30s", "5m"}));
+      Any({"placementFirst", "quotaFirst"}), Any({"0s", "30s", "5m"}),
+      Any({"0s", "30s", "5m", "5m"}));
   for (int i = 0; i < steps; ++i)
     script += Event() + "tick " + Any({"1ms", "20ms", "21ms", "100ms", "1s", "5s", "40s"}) + "\n";
   return script;
@@ -90,7 +91,7 @@ std::string SoakScript::ChangeJob() {
   const Job job = jobs_.at(name);
   const std::string all = fmt::format("{}-[0-{}]", name, job.members - 1);
   const std::string member = AnyMember(name);
-  switch (rng_.Below(8)) {
+  switch (rng_.Below(10)) {
     case 0:
     case 1:
       jobs_.erase(name);
@@ -100,11 +101,17 @@ std::string SoakScript::ChangeJob() {
     case 3:
       return fmt::format("finish {}\n", member);
     case 4:
-      return fmt::format("fail-pod {}\n", member);
+      return fmt::format("fail-pod {}{}\n", member, Any({"", " reason=OutOfnvidia.com/gpu"}));
     case 5:
       return fmt::format("delete pod {}\n", member);
     case 6:  // its controller makes it anew
       return fmt::format("delete pod {0} now\npod {0} {1} group={2}\n", member, job.amounts, name);
+    case 7:  // it had been lost before, if it isn't there
+      return fmt::format("pod {} {} group={}\n", member, job.amounts, name);
+    case 8: {  // a whole restart
+      std::string text = fmt::format("delete pod {} now\n", all);
+      return text + fmt::format("pod {} {} group={}\n", all, job.amounts, name);
+    }
     default:
       return fmt::format("patch podgroup {} {{\"spec\": {{\"minMember\": {}}}}}\n", name,
                          1 + rng_.Below(static_cast<uint64_t>(job.members)));

@@ -72,7 +72,8 @@ class Cluster {
   void SetClaim(TaskId task, const Claim& claim);
   void PlanQuota(QuotaId quota, NodeId node);  // an invalid node: no longer planned
   void BindQuota(QuotaId quota, NodeId node);  // hop 2 in a session; an invalid node: undone
-
+  void SetReserved(QuotaId quota, std::vector<Reservation> reserved, NodeId kept);
+  void SetAvoided(NodeId node, ClassId tasks, bool avoided);
   void SetBudget(const std::string& key, std::shared_ptr<const api::PodDisruptionBudget> budget);
   // A spot pod may be asked to leave now, or no longer.
   void SetEvictable(TaskId task, bool evictable);
@@ -101,7 +102,6 @@ class Cluster {
   Job& Mutable(JobId id);
   Queue& Mutable(QueueId id);
   JobQueue& Mutable(JobQueueId id);
-  // What the row's derived members depend on changed.
   void Dirty(QuotaId id), Dirty(NodeId id), Dirty(JobId id);
   NodeId RefNode(std::string_view name);
   void UnrefNode(NodeId id);

@@ -69,11 +69,11 @@ void Cluster::NoteShelf(QuotaId id) {
   if (quota.live && quota.usable()) {
     const auto left = [&](ResourceId name) {
       const int64_t limit = quota.request[name] + quota.shadow[name];
-      return limit <= 0 || quota.task_sum[name] < limit;
+      return limit <= 0 || quota.task_sum[name] + quota.reserved_sum[name] < limit;
     };
     const auto& listed = quota.listed;
     if (!quota.place().valid())
-      place = Shelves::Place::kFree;
+      place = quota.reserved.empty() ? Shelves::Place::kFree : Shelves::Place::kNone;
     else if (std::all_of(listed.begin(), listed.end(), left))
       place = Shelves::Place::kHeld;
     else

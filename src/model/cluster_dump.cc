@@ -20,9 +20,10 @@ std::string Text(const Resources& amounts, const Names& names) {
 }
 
 std::string Text(const JobNotes& notes) {
-  return fmt::format("{}/{}/{}/{}/{}/{}", static_cast<int>(notes.topology), notes.pack,
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}", static_cast<int>(notes.topology), notes.pack,
                      notes.max_zones.value_or(-1), fmt::join(notes.task_order, "<"),
-                     notes.affinity_key, notes.problem);
+                     notes.affinity_key, notes.reservation_ttl.value_or(Duration(-1)).count(),
+                     notes.problem);
 }
 
 template <class Id, class Table>
@@ -60,6 +61,18 @@ std::string ShelvesText(const Cluster& cluster, const Queue& queue) {
                      NamesOf(held, cluster.quotas()), NamesOf(partial, cluster.quotas()));
 }
 
+std::string ReservedText(const Cluster& cluster, const Quota& quota) {
+  if (quota.reserved.empty()) return {};
+  std::string text = fmt::format(" kept={} reservedSum={}", NameOf(quota.kept, cluster.nodes()),
+                                 Text(quota.reserved_sum, cluster.names()));
+  for (const Reservation& one : quota.reserved)
+    text += fmt::format(" reserved={}/{}/{}/{} until={} leaving={} heir={}", one.job, one.role,
+                        one.index.value_or(-1), one.pod,
+                        one.expires.time_since_epoch().count() / 1'000'000'000, one.leaving,
+                        NameOf(one.heir, cluster.tasks()));
+  return text;
+}
+
 std::string NodeLine(const Cluster& cluster, NodeId id) {
   const Node& node = cluster.nodes()[id];
   const Names& names = cluster.names();
@@ -88,11 +101,11 @@ std::string Cluster::Dump() const {
     const Quota& quota = quotas_[id];
     line(fmt::format(
         "quota {} seen={} node={} planned={} split={} request={} sum={} charge={} tasks={} "
-        "users={} queues={}",
+        "users={} queues={}{}",
         quota.name, quota.exists(), NameOf(quota.node, nodes_), NameOf(quota.planned, nodes_),
         quota.split, Text(quota.request, *names_), Text(quota.task_sum, *names_),
         Text(quota.charge, *names_), NamesOf(quota.tasks, tasks_), NamesOf(quota.users, tasks_),
-        NamesOf(quota.queues, queues_)));
+        NamesOf(quota.queues, queues_), ReservedText(*this, quota)));
   }
   for (const JobId id : LiveByName<JobId>(jobs_)) {
     const Job& job = jobs_[id];

@@ -275,6 +275,7 @@ void Cluster::TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class) {
 void Cluster::RemoveQuota(std::string_view name) {
   const QuotaId id = quotas_.Find(name);
   if (!id.valid() || !quotas_[id].object) return;
+  if (!quotas_[id].reserved.empty()) SetReserved(id, {}, {});
   Quota& quota = Mutable(id);
   const auto object = std::exchange(quota.object, nullptr);
   for (const QueueId queue : std::exchange(quota.queues, {}))
@@ -351,6 +352,9 @@ void Cluster::SetNodeLost(NodeId id, bool lost) {
   node.lost = lost;
   node.static_generation = ++static_generation_;  // who waits for its zone no longer does, or again
   for (const QuotaId quota : nodes_[id].quotas) Dirty(quota);
+  // Pods that hang on a dead node don't hold their quota there.
+  for (const TaskId task : nodes_[id].tasks)
+    if (const QuotaId quota = tasks_[task].quota; quota.valid()) Dirty(quota);
   // Statuses that name it hold again when it is back.
   for (size_t i = 0; i < quotas_.size() && !lost; ++i)
     if (quotas_[QuotaId(i)].live && quotas_[QuotaId(i)].status_node == id) Dirty(QuotaId(i));

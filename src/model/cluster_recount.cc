@@ -77,12 +77,16 @@ NodeId DecideNode(const Cluster& cluster, const Quota& quota, const Votes& votes
   if (votes.node.valid()) return votes.node;
   if (votes.claimed.valid()) return votes.claimed;
   if (quota.chosen.valid()) return quota.chosen;
-  if (votes.leaving.valid()) return votes.leaving;
+  // What hangs on a dead node doesn't hold the quota there.
+  if (votes.leaving.valid() && !cluster.nodes()[votes.leaving].lost) return votes.leaving;
+  if (!quota.reserved.empty()) return quota.kept;
   if (!quota.status_node.valid() || !quota.exists()) return {};
   // A status that names tasks which are gone is a picture of the past, not a binding; one without
   // tasks was set by another hand (static binding), and holds while its node does.
   const api::QuotaStatus& status = quota.object->status;
-  if (!status.tasks.empty() || cluster.nodes()[quota.status_node].lost) return {};
+  if (!status.tasks.empty() || !status.reserved_tasks.empty() ||
+      cluster.nodes()[quota.status_node].lost)
+    return {};
   return quota.status_node;
 }
 
@@ -113,7 +117,13 @@ void Cluster::Recount(QuotaId id) {
     quota.tasks.push_back(user);
     quota.task_sum += tasks_[user].facts->request;
   }
-  quota.charge = Resources::Max(quota.request, quota.task_sum);
+  quota.reserved_sum = Resources{};
+  const auto counted = [&](TaskId task) {
+    return task.valid() && std::binary_search(quota.tasks.begin(), quota.tasks.end(), task);
+  };
+  for (const Reservation& one : quota.reserved)
+    if (!counted(one.heir) && !counted(tasks_.Find(one.pod_uid))) quota.reserved_sum += one.request;
+  quota.charge = Resources::Max(quota.request, quota.task_sum + quota.reserved_sum);
   if (before != node) NoteMoved(quota);
   if (before != node && before.valid()) EraseSorted(Mutable(before).quotas, id);
   if (before != node && node.valid()) InsertSorted(Mutable(node).quotas, id);

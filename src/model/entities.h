@@ -15,6 +15,7 @@
 #include "api/core.h"
 #include "api/crds.h"
 #include "base/clock.h"
+#include "model/reservation.h"
 #include "model/resources.h"
 #include "model/types.h"
 #include "model/verdict.h"
@@ -30,6 +31,7 @@ struct JobNotes {
   std::optional<int64_t> max_zones;
   std::vector<std::string> task_order;
   std::string affinity_key;
+  std::optional<Duration> reservation_ttl;
   std::string problem;
 };
 
@@ -83,17 +85,20 @@ struct Quota {
   std::vector<ResourceId> listed;  // the names that it limits, sorted
   SpecId spec;                     // from its nodeSelector; invalid: may go to any
   ClassId quota_class;
-  std::vector<QueueId> queues;  // that may use it, sorted
-  std::vector<TaskId> users;    // bound pods that name it and open claims on it, by id
-  NodeId status_node;           // what its status says
-  NodeId planned;               // session: where the plan puts it, before hop 2 does
-  NodeId chosen;                // session: where hop 2 put it
+  std::vector<QueueId> queues;        // that may use it, sorted
+  std::vector<TaskId> users;          // bound pods that name it and open claims on it, by id
+  NodeId status_node;                 // what its status says
+  NodeId planned;                     // session: where the plan puts it, before hop 2 does
+  NodeId chosen;                      // session: where hop 2 put it
+  std::vector<Reservation> reserved;  // for successors of members that were lost
+  NodeId kept;                        // where these stay; invalid: on no node of their own
 
   // derived
-  NodeId node;                // where it is bound: live pods, else claims, else its status
+  NodeId node;                // where it is bound: live pods, else claims, `kept`, its status
   bool split = false;         // live pods on several nodes: an error that is left alone
   Resources task_sum;         // Σ requests of the tasks counted by it
-  Resources charge;           // max(request, task_sum), name by name (F21)
+  Resources reserved_sum;     // Σ requests of the reservations that nobody uses yet
+  Resources charge;           // max(request, task_sum + reserved_sum), name by name (F21)
   std::vector<TaskId> tasks;  // the users that count: on its node or claimed, by id
 
   // Where it is, or a plan puts it.

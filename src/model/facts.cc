@@ -266,6 +266,15 @@ JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
     order = comma == std::string_view::npos ? std::string_view{} : order.substr(comma + 1);
   }
   notes.affinity_key = std::string(meta.Annotation(key::kTopologyAffinityKey));
+  if (const auto found = meta.annotations.find(key::kReservationTTL);
+      found != meta.annotations.end()) {
+    const auto ttl = ParseDuration(found->second);
+    if (ttl && *ttl >= Duration::zero())
+      notes.reservation_ttl = *ttl;
+    else
+      Complain(&notes.problem, found->first, found->second,
+               "a time such as 10m is wanted; the configuration's is used");
+  }
   return notes;
 }
 

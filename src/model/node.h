@@ -36,6 +36,7 @@ struct Node {
   std::vector<TaskId> direct;           // claims on it that have no quota, by id
   std::vector<QuotaId> quotas;          // bound here, by id
   std::vector<QuotaId> planned_quotas;  // session: planned here, by id
+  std::vector<ClassId> avoided;         // whose pods its kubelet refused, sorted
 
   // derived: the two ledgers. Where amounts are what pods occupy, a spot pod occupies its cards too
   Resources used;            // by pods on it, all schedulers' (Idle = Allocatable − Used)

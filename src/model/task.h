@@ -103,6 +103,7 @@ struct Task {
   NodeId node;    // where it is bound
   QuotaId quota;  // whose record it carries: bound pods only
   Claim claim;
+  QuotaId heir_of;  // that keeps room for it
   TaskState state = TaskState::kPending;
   bool evictable = false;  // a spot pod that may be asked to leave now
   bool counted = false;    // its request is part of what its job and the queues above it use

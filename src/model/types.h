@@ -39,9 +39,10 @@ struct Settings {
   std::vector<std::string> roce_resources = {"rdma/roce"};  // globs: "rdma/roce*"
   std::vector<std::string> ib_resources = {"rdma/hca"};
   // Of a spot pod: what it asks, and the cards that it thereby uses.
-  Duration min_run_time = std::chrono::minutes(5);     // a spot pod younger than this is no victim
-  bool zone_from_leaf_groups = false;                  // rather than from sets of switches
-  Duration zone_hold_down = std::chrono::seconds(60);  // a lost switch counts after this
+  Duration min_run_time = std::chrono::minutes(5);      // a spot pod younger than this is no victim
+  bool zone_from_leaf_groups = false;                   // rather than from sets of switches
+  Duration zone_hold_down = std::chrono::seconds(60);   // a lost switch counts after this
+  Duration reservation_ttl = std::chrono::minutes(10);  // of a lost member's place
   std::string spot_resource = "infini-ai.com/spot-gpu", spot_device = "nvidia.com/gpu";
   // Controller kinds whose pods wait for a PodGroup that the controller-manager makes (section 7).
   std::vector<std::string> grouped_owner_kinds = {

@@ -139,6 +139,7 @@ std::string PictureWriter::Patch(const Picture& picture) {
   for (const auto& [name, amount] : picture.status.allocated) allocated[name] = amount.ToString();
   status["allocated"] = picture.status.allocated.empty() ? nlohmann::json() : std::move(allocated);
   if (picture.status.tasks.empty()) status["tasks"] = nullptr;
+  if (picture.status.reserved_tasks.empty()) status["reservedTasks"] = nullptr;
   return nlohmann::json{
       {"metadata", {{"resourceVersion", picture.resource_version}, {"uid", picture.uid}}},
       {"status", std::move(status)}}

@@ -103,12 +103,15 @@ void Scheduler::Stop() {
   executor_.Stop();
   if (timer_ != 0) loop_.Cancel(timer_);
   if (loss_timer_ != 0) loop_.Cancel(loss_timer_);
-  timer_ = loss_timer_ = 0;
+  if (kept_timer_ != 0) loop_.Cancel(kept_timer_);
+  timer_ = loss_timer_ = kept_timer_ = 0;
 }
 
 void Scheduler::Begin() {
   if (!Active()) return;
   MakeDefaultQueue();
+  cache_.SetNow(loop_.clock().Now());
+  cache_.AdoptReservations();
   AdoptAll();
   executor_.Resume();
   ReadStaleGroups();  // of gangs that came before we were synced
@@ -198,6 +201,7 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   if (leading_) diagnoses_.Cycle(snapshot_, result, cycle_, renewed_);
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
   pictures_.Poke();
+  WatchReservations();
   if (after_cycle) after_cycle(result);
   const auto& config = engine_->config();
   Duration wait = result.unfinished ? Duration::zero()
@@ -242,6 +246,23 @@ void Scheduler::WatchLosses() {
     cache_.SetNow(loop_.clock().Now());
     Noticed(cache_.MarkLostNodes(engine_->config().node_lost_after));
     WatchLosses();
+  }));
+}
+
+// What is kept for lost members ends by itself: who waits for it shouldn't wait for the next cycle.
+void Scheduler::WatchReservations() {
+  const WallTime next = cache_.NextReservation();
+  if (next == WallTime::max()) return;
+  const MonoTime at =
+      loop_.Now() + std::max<Duration>(next - loop_.clock().Wall(), Duration::zero());
+  if (kept_timer_ != 0 && kept_timer_at_ <= at) return;
+  if (kept_timer_ != 0) loop_.Cancel(kept_timer_);
+  kept_timer_at_ = at;
+  kept_timer_ = loop_.RunAt(at, alive_.Guard([this] {
+    kept_timer_ = 0;
+    if (!Active()) return;
+    cache_.SetNow(loop_.clock().Now());
+    Noticed(Effect::kRelevant);
   }));
 }
 

@@ -93,6 +93,7 @@ class Scheduler {
   void PodsAsked(const std::string& key);
   void DeleteDead(const api::Placement& placement);
   void WatchLosses();
+  void WatchReservations();
   void MakeDefaultQueue();
   ExecutorEvents MakeEvents();
 
@@ -122,8 +123,8 @@ class Scheduler {
   std::map<std::string, Asking> asking_;  // Placements whose pods are asked for
   std::set<std::string> gone_;            // UIDs of pods of which a quorum read said so
   uint64_t cycle_ = 0;
-  kube::TimerId timer_ = 0, loss_timer_ = 0;
-  MonoTime timer_at_{}, loss_at_{};
+  kube::TimerId timer_ = 0, loss_timer_ = 0, kept_timer_ = 0;
+  MonoTime timer_at_{}, loss_at_{}, kept_timer_at_{};
   bool synced_ = false, leading_ = false, stopped_ = false, running_ = false, again_ = false,
        reading_ = false;
 };

@@ -42,6 +42,9 @@ Cluster::Cluster(std::string_view config) : snapshot_(names_), now_(ManualClock(
   SKY_CHECK(engine.has_value(), "{}", engine.error().message());
   engine_ = std::move(*engine);
   settings_ = framework::SettingsOf(engine_->config());
+  // Nobody writes statuses here, so a cache that is rebuilt wouldn't know what is kept.
+  if (config.find("reservationTTL") == std::string_view::npos)
+    settings_.reservation_ttl = Duration::zero();
   cache_ = std::make_unique<cache::Cache>(names_, settings_);
   Queue("default");
 }

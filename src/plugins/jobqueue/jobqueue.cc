@@ -90,8 +90,17 @@ bool JobQueues::LetsIn(JobId id, Refusals& why) {
   return false;
 }
 
+namespace {
+
+bool GivesQuota(const Operation& operation) {
+  return operation.kind == Operation::Kind::kAllocateTaskToQuota ||
+         operation.kind == Operation::Kind::kAllocateReservedResource;
+}
+
+}  // namespace
+
 void JobQueues::Planned(const Operation& operation) {
-  if (!any_ || operation.kind != Operation::Kind::kAllocateTaskToQuota) return;
+  if (!any_ || !GivesQuota(operation)) return;
   const JobId id = session_->cluster().tasks()[operation.task].job;
   const model::Job& job = session_->cluster().jobs()[id];
   if (job.started) return;  // it was served when it started
@@ -102,7 +111,7 @@ void JobQueues::Planned(const Operation& operation) {
 }
 
 void JobQueues::Undone(const Operation& operation) {
-  if (!any_ || operation.kind != Operation::Kind::kAllocateTaskToQuota) return;
+  if (!any_ || !GivesQuota(operation)) return;
   const JobId id = session_->cluster().tasks()[operation.task].job;
   const auto start = starts_.find(id);
   if (start == starts_.end() || --start->second.operations > 0) return;

@@ -103,6 +103,9 @@ Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task_id, model:
   const model::Node& node = cluster.nodes()[node_id];
   const api::Pod& pod = *cluster.tasks()[task_id].facts->pod;
   if (!node.exists()) return Verdict::NotNow(Reason::kNodeNotReady);
+  // Its kubelet has just refused such a pod, and would again (F35).
+  if (std::ranges::binary_search(node.avoided, cluster.tasks()[task_id].facts->task_class))
+    return Verdict::NotNow(Reason::kBindRefused);
   if (const Verdict labels = NodeLabels(node, pod.spec); !labels.fit()) return labels;
   return Admits(node, pod.spec.tolerations);
 }

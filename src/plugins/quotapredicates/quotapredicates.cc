@@ -24,7 +24,7 @@ Verdict InQueue(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   const model::Quota& quota = cluster.quotas()[quota_id];
   if (!task.job.valid() || !cluster.MayUse(cluster.jobs()[task.job].queue, quota))
     return Verdict::Never(Reason::kQuotaQueueMismatch);
-  const std::string& demanded = task.facts->required_quota;
+  const std::string_view demanded = model::DemandOf(cluster, task_id);
   if (!demanded.empty() && demanded != quota.name) return Verdict::Never(Reason::kQuotaNotFound);
   return Verdict::Fit();
 }
@@ -39,7 +39,12 @@ Verdict HasRoom(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   if (const auto name = model::FirstMissing(asked, limit, names); name.valid())
     return Verdict::Never(Reason::kInsufficientQuota, asked[name], limit[name], name);
   const auto name = model::FirstMissing(asked, room, names);
-  if (!name.valid()) return Verdict::Fit();
+  if (!name.valid()) {
+    const Resources left = room - quota.Limited(model::KeptFromOthers(quota, task_id));
+    const auto kept = model::FirstMissing(asked, left, names);
+    return kept.valid() ? Verdict::NotNow(Reason::kReservedForOther, asked[kept], left[kept], kept)
+                        : Verdict::Fit();
+  }
   // Room that a leaving pod still holds comes back by itself.
   const bool leaving = std::any_of(quota.tasks.begin(), quota.tasks.end(),
                                    [&](TaskId id) { return cluster.tasks()[id].facts->deleting; });
@@ -107,7 +112,8 @@ bool QuotasHold(const Cluster& cluster, const framework::JobRound& round,
     const model::Quota& quota = cluster.quotas()[entry.quota];
     // The task is counted by it already.
     const Resources asked = quota.Limited(cluster.tasks()[entry.task].facts->request);
-    const Resources room = quota.limit() - quota.task_sum + asked;
+    const Resources kept = model::KeptFromOthers(quota, entry.task);
+    const Resources room = quota.limit() - quota.task_sum - kept + asked;
     if (quota.usable() && model::Fits(asked, room, cluster.names().resources)) continue;
     why.Add(Verdict::NotNow(Reason::kInsufficientQuota));
     return false;
