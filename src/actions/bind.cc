@@ -23,6 +23,8 @@
 namespace sky::actions {
 namespace {
 
+constexpr const char* kLeaving = "its places are decided, and who stands there is leaving";
+
 using framework::Session;
 using framework::Statement;
 using model::Reason;
@@ -169,6 +171,7 @@ class Bind final : public framework::Action {
     }
     framework::Refusals why;
     why.Add(Reason::kWaitingForReleasing);
+    why.detail = kLeaving;
     session.Refuse(id, std::move(why));
   }
 
@@ -197,7 +200,10 @@ void ReleaseRound(Session& session, uint64_t round, std::span<const TaskId> task
     if (verdict.fit()) statement.Allocate(task);
   }
   if (!job.valid() || !why.empty() || !session.JobReady(job)) {
-    if (job.valid() && why.empty()) why.Add(Reason::kWaitingForReleasing);
+    if (job.valid() && why.empty()) {
+      why.Add(Reason::kWaitingForReleasing);
+      why.detail = kLeaving;
+    }
     if (job.valid()) session.Refuse(job, std::move(why));
     return;
   }

@@ -191,9 +191,10 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
       if (verdict.fit()) verdict = FitsRoom(cluster, pool.task, quota, node);
     }
     one.why.Add(verdict);
-    // That may change with another cell.
+    // That may change with another cell, or isn't so for others.
     if (verdict.reason == model::Reason::kPodAffinityMismatch ||
-        verdict.reason == model::Reason::kTopologySpreadMismatch)
+        verdict.reason == model::Reason::kTopologySpreadMismatch ||
+        verdict.reason == model::Reason::kEarmarkedForOther)
       one.at = 0;
   }
   return one.why;

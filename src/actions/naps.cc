@@ -53,6 +53,7 @@ void Naps::Sleep(Session& session, JobId job, Want want) {
   nap.cells = want.zoned_job ? cluster.cells().rearranged() : 0;
   nap.statics = want.zone ? cluster.static_generation() + 1 : 0;
   nap.seen = Grown(cluster);
+  nap.earmarks = session.earmarks().ended();
   nap.until = session.now().mono + longest;
   nap.want = std::move(want);
 }
@@ -64,6 +65,7 @@ bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
   const Cluster& cluster = session.cluster();
   bool asleep = session.now().mono < nap.until && nap.job == cluster.jobs()[job].tick &&
                 nap.queues == cluster.queues_changed() &&
+                nap.earmarks == session.earmarks().ended() &&
                 (nap.neighbours == 0 || nap.neighbours == PodsMoved(session)) &&
                 (nap.cells == 0 || nap.cells == cluster.cells().rearranged()) &&
                 (nap.statics == 0 || nap.statics == cluster.static_generation() + 1);

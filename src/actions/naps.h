@@ -52,6 +52,7 @@ class Naps {
     uint64_t cells = 0;            // when a node last entered or left one; 0: no matter
     uint64_t statics = 0;          // of all nodes, when it waits for a zone; 0: it doesn't
     uint64_t seen = 0;             // the tick up to which growth was looked at
+    uint64_t earmarks = 0;         // that had ended
     MonoTime until{};
     Want want;
   };

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "actions/actions.h"
+#include "actions/keeper.h"
 #include "actions/naps.h"
 #include "actions/place_round.h"
 #include "actions/planner.h"
@@ -99,6 +100,7 @@ class PlanJobs final : public framework::Action {
 
   void Execute(Session& session) override {
     naps_.Begin();
+    if (!spot_) keeper_.Begin(session);
     std::erase_if(out_of_order_, [&](const auto& one) {
       return !session.cluster().jobs().Find(one.first).valid();
     });
@@ -130,6 +132,7 @@ class PlanJobs final : public framework::Action {
           behind_.push_back(cluster.jobs()[*job].name);
       }
     }
+    if (!spot_) keeper_.End(session);
     if (!behind_.empty()) session.SetUnfinished(true);
     std::ranges::sort(session.asleep);  // both actions add to it
   }
@@ -143,6 +146,7 @@ class PlanJobs final : public framework::Action {
     --budget;
     Refusals why;
     if (const Verdict verdict = MayPlan(session, id); !verdict.fit()) {
+      keeper_.NotAdmitted(session, id);
       why.Add(verdict);
       why.detail = Detail(cluster, cluster.jobs()[id], verdict.reason);
       if (WaitsForItself(verdict.reason) || cluster.jobs()[id].backoff != Reason::kNone)
@@ -150,6 +154,7 @@ class PlanJobs final : public framework::Action {
       return session.Refuse(id, std::move(why));
     }
     if (!session.JobEnqueueable(id, why)) {
+      keeper_.NotAdmitted(session, id);
       if (why.empty()) why.Add(Reason::kJobBlockedByJobQueue);
       return session.Refuse(id, std::move(why));
     }
@@ -160,26 +165,44 @@ class PlanJobs final : public framework::Action {
     }
     // A group that is being read again is planned when the answer is there.
     if (cluster.jobs()[id].unconfirmed) return;
-    if (MinimumTooMuch(session, id, why)) return Limited(session, id, std::move(why));
+    if (MinimumTooMuch(session, id, why)) {
+      keeper_.NotAdmitted(session, id);
+      return Limited(session, id, std::move(why));
+    }
     auto round = std::make_unique<JobRound>(session, id);
     round->policy = session.PredicateZone(id);
     Planner planner(session, *round, capacities_);
-    const bool planned = planner.Make();
-    budget -= planner.spent();
+    const bool planned = planner.Make() || MakeInKept(session, *round, planner);
     if (!planned) {
       Want want = planner.want();
       JudgeOrder(session, id, round->plan.why, want);
+      if (!spot_) keeper_.Failed(session, *round, planner, want);
+      budget -= planner.spent();
       naps_.Sleep(session, id, std::move(want));
       return session.Refuse(id, std::move(round->plan.why));
     }
+    budget -= planner.spent();
     out_of_order_.erase(cluster.jobs()[id].name);
     if (round->extras) TrimExtras(session, *round, why);
     if (!round->plan.found()) return Limited(session, id, std::move(why));
     why = {};
     if (!session.QuotaReady(*round, why)) return session.Refuse(id, std::move(why));
+    keeper_.Started(session, *round);
     if (spot_) return PlaceAtOnce(session, *round);
     round->order = session.rounds.size();
     session.rounds.insert_or_assign(id, std::move(round));
+  }
+
+  // Members that a gang lost have no other places than beside the others.
+  static bool MakeInKept(Session& session, JobRound& round, Planner& planner) {
+    const bool repairs = session.cluster().jobs()[round.job].bound > 0 && !round.extras;
+    if (!repairs || session.earmarks().empty() || !session.earmarks().enforced) return false;
+    session.earmarks().enforced = false;
+    framework::Refusals why = std::exchange(round.plan.why, {});
+    const bool made = planner.Make();
+    session.earmarks().enforced = true;
+    if (!made) round.plan.why = std::move(why);
+    return made;
   }
 
   static bool MinimumTooMuch(const Session& session, model::JobId id, Refusals& why) {
@@ -245,6 +268,7 @@ class PlanJobs final : public framework::Action {
   const bool spot_;
   Capacities capacities_;
   Naps naps_;
+  Keeper keeper_;
   std::map<std::string, MonoTime> out_of_order_;  // strict gangs whose lost ranks find no place
   std::vector<std::string> behind_;  // jobs that the budget of the last cycle didn't reach
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A round from its tasks to its plan, and the choice of cells. The questions that are asked inside
 // them stand in planner_ask.cc, what doesn't care for zones in planner_score.cc.
-#include "actions/planner.h"
+#include "actions/planner_asked.h"
 
 #include <algorithm>
 #include <numeric>
@@ -139,7 +139,7 @@ bool Planner::MakeWhole(std::span<const TaskId> tasks) {
   pools_.clear();  // an extra before this one may have taken quotas
   std::vector<TaskId> chain, others;
   for (const TaskId task : tasks) (InChain(task) ? chain : others).push_back(task);
-  demanded_.clear();
+  demanded_ = session_.earmarks().DemandedByOthers(round_.job);
   for (const TaskId task : tasks) {
     const QuotaId quota = cluster_.quotas().Find(DemandOf(cluster_, task));
     if (quota.valid() && !cluster_.quotas()[quota].node.valid() &&
@@ -184,6 +184,10 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
   if (all >= n) return true;
   if (!takes_many) want_ = {Want::What::kQuotas, n};
   round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
+  for (const auto& [pool, count] : kinds)
+    if (const auto kept = pool->why.counts.find(model::Reason::kEarmarkedForOther);
+        kept != pool->why.counts.end())
+      round_.plan.why.Add(kept->first, kept->second);
   const std::string_view demanded = DemandOf(cluster_, tasks.front());
   round_.plan.why.detail = kinds.size() == 1 && !demanded.empty()
                                ? fmt::format("quota {} is enough for {} of {}", demanded, all, n)

@@ -2,8 +2,7 @@
 // Look-ahead for a whole gang: task → quota → node for every task of the round, or the reasons why
 // not. What it finds is already charged (hop 1's operations stand in the round's statement), so the
 // next job plans on what is left; a failure leaves no trace. The search itself is topology/places;
-// here cells are chosen for it, its questions are drawn, and its answers are put to the callbacks,
-// which are the law.
+// here cells are chosen for it, its questions are drawn, and its answers are put to the callbacks.
 //   round's tasks ─► RDMA chain in the fewest cells, by rank ─► the others, best node each
 #pragma once
 
@@ -32,19 +31,18 @@ class Planner {
 
   // After a failure: what has to become true before it is worth another look.
   const Want& want() const { return want_; }
+  // And where places could be kept for it: on the same nodes, if they can hold it, or anywhere.
+  std::optional<framework::Earmark> ToKeep(const framework::Earmark* now);
   int64_t spent() const;  // steps
 
  private:
   using Cell = CellRoom;
   using Cells = std::vector<Cell>;
+  using Count = int64_t Cell::*;
   using Tasks = std::span<const model::TaskId>;
   using Choice = std::vector<const Cell*>;
-  struct Attempt {
-    Choice cells;
-    bool evicts;   // room that spot pods have to give back counts
-    size_t group;  // of attempts that are as good as each other
-  };
-  struct Asked;  // a question with what its numbers mean
+  struct Attempt;  // planner_asked.h
+  struct Asked;
 
   bool InChain(model::TaskId task) const;
   bool MakeWhole(Tasks tasks), OneShareEach(Tasks tasks), EnoughQuotas(Tasks tasks);
@@ -62,21 +60,19 @@ class Planner {
 
   // planner_span.cc: which cells together
   void FindSiblings();
-  Choice NearestTo(const Choice& like, const Choice& all, const Choice& base,
-                   int64_t Cell::* room) const;
+  Choice NearestTo(const Choice& like, const Choice& all, const Choice& base, Count room) const;
   static int64_t FreshIn(const Choice& choice);
   static bool Fresh(const Cell& cell) { return !cell.own; }
   std::vector<model::CellId> Candidates(Tasks chain) const;
   Cells BlocksOf(Tasks chain, const Cells& cells);
   void AddAttempts(int64_t n, int64_t more, std::span<const Cells* const> cells,
                    std::vector<Attempt>& to) const;
-  std::vector<Choice> Choices(int64_t n, int64_t more, const Cells& cells,
-                              int64_t Cell::* room) const;
+  std::vector<Choice> Choices(int64_t n, int64_t more, const Cells& cells, Count room) const;
   void AddCover(size_t more, Choice own, Choice others, std::vector<Choice>& choices) const;
   void LikelyFirst(Tasks chain, std::span<Attempt> attempts);
   bool TryAttempt(Tasks chain, Tasks others, const Attempt& attempt);
   bool Zoned(const Cells& cells) const;
-  int64_t Reach(Tasks tasks, const Cells& cells, int64_t Cell::* count, int64_t more) const;
+  int64_t Reach(Tasks tasks, const Cells& cells, Count count, int64_t more) const;
 
   // planner_wait.cc: is there a zone to wait for?
   int64_t MostMore(Tasks chain, const Cells& cells);
@@ -84,6 +80,12 @@ class Planner {
   bool CouldHold(Tasks tasks, const Cell& cell);
   bool Passes(const model::Verdict& verdict, model::NodeId node) const;
   void AsIfEmpty(Asked& asked) const;
+  bool HoldsWhenEmpty(Tasks tasks, std::vector<model::NodeId> nodes);
+
+  // planner_earmark.cc: places to keep
+  std::optional<framework::Earmark> KeepOn(Tasks tasks, std::vector<model::NodeId> nodes, bool all);
+  std::vector<Choice> ChoicesToKeep(Tasks tasks, const Cells& cells);
+  std::optional<framework::Earmark> KeepSomewhere(const framework::Earmark* now);
 
   // planner_ask.cc: questions and answers
   const std::vector<model::NodeId>& NodesIn(const Cell& cell) const;
@@ -94,11 +96,10 @@ class Planner {
   std::vector<model::NodeId> ThenTheRest(std::vector<model::NodeId> nodes) const;
   template <class Mustnt>
   void KeepOff(Asked& asked, Mustnt mustnt) const;
-  bool Ask(Asked asked);
   topology::Question Question(Tasks tasks, std::vector<model::NodeId> nodes);  // in order
   Asked Draw(Tasks tasks, std::vector<model::NodeId> nodes, bool ordered, size_t inside);
   void DrawKinds(Asked& asked), DrawHeld(Asked& asked), DrawIntervals(Asked& asked);
-  bool Carry(Asked& asked, const std::vector<topology::Seat>& seats);
+  bool Ask(Asked asked), Carry(Asked& asked, const std::vector<topology::Seat>& seats);
   bool CarryPair(Asked& asked, size_t task, model::QuotaId quota, const topology::Seat& seat,
                  size_t before);
   bool QuotaMay(model::TaskId task, model::QuotaId quota, model::NodeId node) const;
@@ -107,24 +108,22 @@ class Planner {
   bool MakesRoom(model::TaskId task, model::NodeId node) const;
 
   // planner_score.cc: without topology
-  bool PlaceAnywhere(Tasks tasks);
-  bool PlaceByScore(Tasks tasks, std::span<const model::NodeId> nodes);
+  std::vector<model::CellId> Everywhere(Tasks tasks) const;
+  bool PlaceAnywhere(Tasks tasks), PlaceByScore(Tasks tasks, std::span<const model::NodeId> nodes);
   bool TryHeld(model::TaskId task, std::span<const model::NodeId> nodes);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
 
   // planner_judge.cc
   void OfOtherSpec(Tasks tasks, const Places& places, Wrong& wrong) const;
-  void OfOtherZone(Tasks chain, const Places& places, Wrong& wrong);
   void OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const;
+  void OfOtherZone(Tasks chain, const Places& places, Wrong& wrong);
 
   // planner_explain.cc
-  void ExplainQuotas(Tasks tasks, const Pool& pool),
-      ExplainNodes(const Pool& pool, const Cells& cells);
+  void ExplainQuotas(Tasks t, const Pool& pool), ExplainNodes(const Pool& pool, const Cells& cells);
   void Explain(Tasks tasks, const Cells& cells), ExplainAlike(Tasks tasks, const Cells& cells);
   void ExplainNever(Tasks tasks, const Cells& cells), ExplainZones(Tasks tasks, const Cells& cells);
   bool ElsewhereHeld(const Pool& pool, const Cells& cells);
-  std::string Best(const Cells& cells, int64_t Cell::* count) const;
-
+  std::string Best(const Cells& cells, Count count) const;
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }
   model::ZoneId ZoneOf(model::NodeId node) const;
 

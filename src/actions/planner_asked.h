@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question of the planner's, with what its numbers mean. For the planner's own sources.
+// What the planner tries, and a question of its with what the numbers mean. For its own sources.
 #pragma once
 
 #include <unordered_map>
@@ -8,6 +8,12 @@
 #include "actions/planner.h"
 
 namespace sky::actions {
+
+struct Planner::Attempt {
+  Choice cells;
+  bool evicts;   // room that spot pods have to give back counts
+  size_t group;  // of attempts that are as good as each other
+};
 
 struct Planner::Asked {
   topology::Question question;

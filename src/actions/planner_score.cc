@@ -71,7 +71,8 @@ class BestNodes {
   // It isn't the node that refuses, but what stands on others: other tasks of the round change
   // that.
   bool MayLater(TaskId task, size_t at) const {
-    return !session_.task_to_node.Feasible(task, nodes_[at]).fit() &&
+    const auto reason = session_.task_to_node.Feasible(task, nodes_[at]).reason;
+    return reason != model::Reason::kNone && reason != model::Reason::kEarmarkedForOther &&
            session_.task_to_node.Alone(task, nodes_[at]).fit();
   }
   // The quota holds nobody yet, so what its task would rather have is asked of the task.
@@ -95,11 +96,9 @@ class BestNodes {
 
 }  // namespace
 
-bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
-  if (tasks.empty()) return true;
-  // Drawn now: what is tried below is undone, and quotas that it opened aren't on nodes any more.
-  for (const TaskId task : tasks) PoolOf(task);
-  std::vector<model::CellId> everywhere;  // a cell for each spec code
+// A cell for each spec code that the tasks may have, by its name.
+std::vector<model::CellId> Planner::Everywhere(Tasks tasks) const {
+  std::vector<model::CellId> everywhere;
   for (const auto& [key, id] : cluster_.cells().by_key())
     if (!key.zone.valid()) everywhere.push_back(id);
   everywhere = OfOneSpec(tasks, everywhere);
@@ -109,6 +108,14 @@ bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
   };
   std::sort(everywhere.begin(), everywhere.end(),
             [&](model::CellId a, model::CellId b) { return spec(a) < spec(b); });
+  return everywhere;
+}
+
+bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
+  if (tasks.empty()) return true;
+  // Drawn now: what is tried below is undone, and quotas that it opened aren't on nodes any more.
+  for (const TaskId task : tasks) PoolOf(task);
+  const std::vector<model::CellId> everywhere = Everywhere(tasks);
   const bool accelerated = std::any_of(
       tasks.begin(), tasks.end(), [&](TaskId task) { return AsksAccelerator(cluster_, task); });
   std::vector<NodeId> all;

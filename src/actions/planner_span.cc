@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "actions/blocks.h"
-#include "actions/planner.h"
+#include "actions/planner_asked.h"
 #include "actions/round_tasks.h"
 #include "base/natural.h"
 #include "topology/nearness.h"

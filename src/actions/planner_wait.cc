@@ -83,6 +83,7 @@ bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<C
 
 // What keeps the task away passes by itself, or (where its gang runs already) is for newcomers.
 bool Planner::Passes(const model::Verdict& verdict, NodeId node) const {
+  if (verdict.reason == Reason::kEarmarkedForOther) return true;
   if (verdict.reason == Reason::kNodeNotReady)
     return !own_.empty() || (cluster_.nodes()[node].exists() && !cluster_.nodes()[node].lost);
   return !own_.empty() && verdict.reason == Reason::kNodeUnschedulable;
@@ -99,13 +100,35 @@ bool Planner::CouldHold(std::span<const TaskId> tasks, const Cell& cell) {
     return Passes(session_.task_to_node.Feasible(tasks.front(), node), node);
   });
   if (cell.empty < n && !some_pass) return false;
-  Asked asked = Draw(tasks, nodes, policy_.strict, SIZE_MAX);
+  return HoldsWhenEmpty(tasks, nodes);
+}
+
+bool Planner::HoldsWhenEmpty(Tasks tasks, std::vector<NodeId> nodes) {
+  Asked asked = Draw(tasks, std::move(nodes), policy_.strict, SIZE_MAX);
   AsIfEmpty(asked);
   const topology::Answer answer =
       topology::FindPlaces(asked.question, cluster_.names().resources, budget_ / 16);
   budget_ -= answer.steps + 1;
   return answer.found();
 }
+
+namespace {
+
+// Of a node that is empty but for what never leaves it: pods of DaemonSets, and its own.
+model::Resources RoomWhenEmpty(const model::Cluster& cluster, NodeId id) {
+  model::Resources room = cluster.nodes()[id].allocatable;
+  for (const TaskId task : cluster.nodes()[id].tasks) {
+    const model::PodFacts& facts = *cluster.tasks()[task].facts;
+    const auto& owners = facts.meta().owner_references;
+    if (std::ranges::any_of(owners, [](const api::OwnerReference& owner) {
+          return owner.controller && (owner.kind == "DaemonSet" || owner.kind == "Node");
+        }))
+      room -= facts.uses();
+  }
+  return room;
+}
+
+}  // namespace
 
 void Planner::AsIfEmpty(Asked& asked) const {
   topology::Question& question = asked.question;
@@ -123,7 +146,7 @@ void Planner::AsIfEmpty(Asked& asked) const {
   }
   const model::PodFacts& first = *cluster_.tasks()[asked.tasks.front()].facts;
   for (size_t spot = 0; spot < spots; ++spot) {
-    const model::Resources& all = cluster_.nodes()[asked.nodes[spot]].allocatable;
+    const model::Resources all = RoomWhenEmpty(cluster_, asked.nodes[spot]);
     question.spots[spot] = {all, all, 0, {}};
     if (first.direct())
       question.spots[spot].idle = SpotIdleWhenEmpty(cluster_, asked.nodes[spot], first);

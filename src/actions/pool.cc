@@ -118,9 +118,15 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
         add(quota, quota_class, 1, true);
         --left;
       }
+      const int64_t kept = std::min(
+          left, session.earmarks().KeptBack(cluster, cluster.tasks()[task].job, quota_class));
       for (const auto& [key, quota] : shelf->free) {
         if (demanded.contains(quota)) continue;
-        add(quota, quota_class, left, false);
+        add(quota, quota_class, left - kept, false);
+        if (kept == 0 || shelves.empty() || shelves.back().second.sample != quota) break;
+        pool.why.Add(Verdict::NotNow(Reason::kEarmarkedForOther), kept);
+        shelves.back().second.kept = kept;
+        if (left == kept) shelves.pop_back();
         break;
       }
       for (const QuotaId quota : shelf->held) add(quota, quota_class, 1, false);
@@ -128,7 +134,7 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
       if (!shelf->partial.empty() && !AsksAll(cluster, *shelf->partial.begin(), facts.request))
         for (const QuotaId quota : shelf->partial) add(quota, quota_class, 1, false);
     }
-    if (shelves.empty() && held.empty()) {
+    if (shelves.empty() && held.empty() && !pool.why.counts.contains(Reason::kEarmarkedForOther)) {
       pool.why = {};
       AskAll(session, task, queue, pool.why);
     }
@@ -175,6 +181,11 @@ std::vector<QuotaId> TakeFrom(const Cluster& cluster, const FreeShelf& shelf, si
   std::vector<QuotaId> quotas;
   const model::Shelf* left = cluster.shelves().Find(shelf.quota_class);
   if (left == nullptr) return {};
+  int64_t free = static_cast<int64_t>(left->free.size()) - shelf.kept;
+  if (shelf.kept > 0)
+    free -= std::ranges::count_if(left->free,
+                                  [&](const auto& one) { return demanded.contains(one.second); });
+  count = std::min(count, static_cast<size_t>(std::max<int64_t>(free, 0)));
   for (const auto& [key, quota] : left->free) {
     if (quotas.size() == count) break;
     if (!demanded.contains(quota)) quotas.push_back(quota);

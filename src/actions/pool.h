@@ -20,6 +20,7 @@ struct FreeShelf {
   int64_t tasks_each = 1;  // tasks of the class that one of them takes
   bool demanded = false;   // it is `sample` alone, because somebody of the round demands it
   bool direct = false;     // no quota: the tasks go to nodes themselves
+  int64_t kept = 0;        // free ones beyond `left`, which are kept for others
 };
 
 struct HeldQuota {

@@ -64,9 +64,9 @@ const std::array<Field, 25> kFields = {{
     {"zoneHoldDown", DurationField{&Config::zone_hold_down, {}}},
     {"zoneFrom", ChoiceField<ZoneFrom>{&Config::zone_from, kZoneSources}},
     {"pick", ChoiceField<Pick>{&Config::pick, kPicks}},
-    {"starveAfter", DurationField{&Config::starve_after, {}}, kForLater},
-    {"earmarkStall", DurationField{&Config::earmark_stall, seconds(1)}, kForLater},
-    {"earmarkMax", LimitField{&Config::earmark_max, seconds(1)}, kForLater},
+    {"starveAfter", DurationField{&Config::starve_after, {}}},
+    {"earmarkStall", DurationField{&Config::earmark_stall, seconds(1)}},
+    {"earmarkMax", LimitField{&Config::earmark_max, seconds(1)}},
     {"plugins", PluginsField{}},
     {"expressions", ExpressionsField{}},
 }};

@@ -264,11 +264,9 @@ TEST(LoadConfig, WarnsOfNamesThatDoNothing) {
 
 TEST(LoadConfig, WarnsOfWhatNothingReadsYetUnlessItIsTheDefault) {
   EXPECT_THAT(
-      Load("period: 2s\nstarveAfter: 5m\nearmarkMax: 5m\n")->warnings,
-      ElementsAre("sched.yaml:2:1: 'starveAfter' is for a later version: nothing reads it "
-                  "yet",
-                  "sched.yaml:3:1: 'earmarkMax' is for a later version: nothing reads it yet"));
-  EXPECT_THAT(Load("starveAfter: 30s\nearmarkStall: 30m\nearmarkMax: none\n")->warnings, IsEmpty());
+      Load("period: 2s\nstaticGrace: 5m\n")->warnings,
+      ElementsAre("sched.yaml:2:1: 'staticGrace' is for a later version: nothing reads it yet"));
+  EXPECT_THAT(Load("staticGrace: 1m\n")->warnings, IsEmpty());
 }
 
 TEST(LoadConfig, FiftyNestedLevelsWork) {

@@ -35,6 +35,8 @@ class Hop {
   Stage<ScoreFn> n_order{expr::Type::kScore};
   Stage<BatchScoreFn> batch_n_order{expr::Type::kScore};
   Stage<BestFn> best_n{expr::Type::kTarget};
+  // A law above the plugins, asked before them and not by Alone; empty: there is none now.
+  std::function<model::Verdict(Subject, Target)> bar;
 
   // A plugin may add several predicates that read different things; its first veto is its answer.
   void AddPredicate(const std::string& plugin, Reads reads, VerdictFn fn) {
@@ -60,6 +62,8 @@ class Hop {
   template <class Refused>
   model::Verdict Feasible(Subject subject, Target target, Refused&& refused,
                           bool alone = false) const {
+    if (!alone && bar)
+      if (const model::Verdict barred = bar(subject, target); !barred.fit()) return barred;
     const model::Verdict selected =
         Ask(select, refused, [&](const auto& entry, size_t) { return entry.fn(subject, target); });
     if (!selected.fit()) return selected;

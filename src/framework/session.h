@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cache/round.h"
 #include "framework/config.h"
+#include "framework/earmarks.h"
 #include "framework/hop.h"
 #include "framework/job_stages.h"
 #include "framework/plan.h"
@@ -68,6 +69,7 @@ class Session : public JobStages {
   struct Kept {
     StaticAnswers quota_answers, task_answers;
     model::Neighbours neighbours;
+    Earmarks earmarks;
     std::map<std::string, std::pair<std::vector<std::string>, expr::Program>> programs;
   };
 
@@ -82,6 +84,7 @@ class Session : public JobStages {
   Instant now() const { return now_; }
   uint64_t cycle() const { return cycle_; }
   model::Neighbours& neighbours();  // opened for this session by the first who asks
+  Earmarks& earmarks() const { return kept_.earmarks; }
 
   // --- registration (plugins, in OnSessionOpen) ---
   TaskToQuota task_to_quota{"taskToQuota"};  // TQFns

@@ -25,7 +25,7 @@ constexpr const char* kBinding = "verb: create, resource: pods, subresource: bin
 class Storm {
  public:
   Storm(uint64_t seed, framework::CommitOrder order) : rng_(seed) {
-    lab_ = MakeQuietLab(order, seed);
+    lab_ = MakeQuietLab(order, seed, 1min);  // what lost members leave is free when it is calm
     api::PriorityClass urgent;  // who waits with it takes any room before those whose room it was
     urgent.metadata.name = "urgent";
     urgent.value = 1000;

@@ -16,10 +16,12 @@ namespace sky::lab {
 
 // Without kubelets, whose heartbeats never end: every write is the scheduler's own.
 inline std::unique_ptr<Simulation> MakeQuietLab(
-    framework::CommitOrder order = framework::CommitOrder::kPlacementFirst, uint64_t seed = 1) {
+    framework::CommitOrder order = framework::CommitOrder::kPlacementFirst, uint64_t seed = 1,
+    Duration reservation_ttl = std::chrono::minutes(10)) {
   SimulationOptions options;
   options.config = framework::DefaultConfig(scheduler::AllKnown().Known());
   options.config.commit_order = order;
+  options.config.reservation_ttl = reservation_ttl;
   options.seed = seed;
   options.kubelets = false;
   auto lab = Simulation::Create(std::move(options));

@@ -114,7 +114,7 @@ void Scheduler::Begin() {
   cache_.AdoptReservations();
   AdoptAll();
   executor_.Resume();
-  ReadStaleGroups();  // of gangs that came before we were synced
+  AskForGroups(true);
   WatchLosses();
   pictures_.Poke();
   ScheduleCycle(Duration::zero());
@@ -153,7 +153,7 @@ void Scheduler::CycleNow() {
 }
 
 void Scheduler::RunCycle() {
-  if (!Active() || running_ || !asking_.empty()) return;
+  if (!Active() || running_ || !asking_.empty() || unread_ > 0) return;
   running_ = true;
   again_ = false;
   const uint64_t cycle = ++cycle_;
@@ -219,20 +219,42 @@ void Scheduler::ReadStaleGroups() {
   // A moment for the rest of the gang to arrive: one read serves all of it.
   loop_.RunAfter(std::chrono::milliseconds(5), alive_.Guard([this] {
     reading_ = false;
-    if (!Active()) return;
-    for (const cache::StaleGroup& group : cache_.TakeStaleGroups())
-      writer_.GetPodGroup(
-          group.namespace_, group.name, alive_.Guard([this, group](Result<api::PodGroup> answer) {
-            if (answer)
-              return Noticed(cache_.ConfirmGroup(
-                  group, std::make_shared<const api::PodGroup>(std::move(*answer))));
-            if (answer.error().code() == Code::kNotFound)
-              return Noticed(cache_.ConfirmGroup(group, nullptr));
-            spdlog::warn("PodGroup {} can't be read: {}", group.key, answer.error().message());
-            cache_.ReadFailed(group);
-            loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { ReadStaleGroups(); }));
-          }));
+    if (Active()) AskForGroups(false);
   }));
+}
+
+// `first`: of gangs that came before we were synced. Until they are known, for a second at most, no
+// cycle runs: the first in order couldn't be planned, and others would take what was kept for it.
+void Scheduler::AskForGroups(bool first) {
+  const std::vector<cache::StaleGroup> stale = cache_.TakeStaleGroups();
+  if (first) unread_ = stale.size();
+  if (unread_ > 0 && first)
+    loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { GroupsRead(unread_); }));
+  for (const cache::StaleGroup& group : stale)
+    writer_.GetPodGroup(group.namespace_, group.name,
+                        alive_.Guard([this, group, first](Result<api::PodGroup> answer) {
+                          if (answer)
+                            Noticed(cache_.ConfirmGroup(
+                                group, std::make_shared<const api::PodGroup>(std::move(*answer))));
+                          else if (answer.error().code() == Code::kNotFound)
+                            Noticed(cache_.ConfirmGroup(group, nullptr));
+                          else
+                            ReadAgain(group, answer.error());
+                          if (first) GroupsRead(1);
+                        }));
+}
+
+void Scheduler::ReadAgain(const cache::StaleGroup& group, const Error& error) {
+  spdlog::warn("PodGroup {} can't be read: {}", group.key, error.message());
+  cache_.ReadFailed(group);
+  loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { ReadStaleGroups(); }));
+}
+
+// So many of those that the first cycle waits for are known, or have had their time.
+void Scheduler::GroupsRead(size_t groups) {
+  if (unread_ == 0) return;
+  unread_ -= std::min(unread_, groups);
+  if (unread_ == 0) ScheduleCycle(Duration::zero());
 }
 
 void Scheduler::WatchLosses() {

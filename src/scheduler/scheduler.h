@@ -87,6 +87,9 @@ class Scheduler {
   void FinishCycle(const framework::CycleResult& result, Duration took);
   void KeepUp();
   void ReadStaleGroups();
+  void AskForGroups(bool first);
+  void ReadAgain(const cache::StaleGroup& group, const Error& error);
+  void GroupsRead(size_t groups);
   void AdoptAll();
   void AdoptOne(const api::Placement& placement);
   void AskForPods(const api::Placement& placement, const std::vector<api::PlacementEntry>& unseen);
@@ -123,6 +126,7 @@ class Scheduler {
   std::map<std::string, Asking> asking_;  // Placements whose pods are asked for
   std::set<std::string> gone_;            // UIDs of pods of which a quorum read said so
   uint64_t cycle_ = 0;
+  size_t unread_ = 0;  // groups that the first cycle waits for
   kube::TimerId timer_ = 0, loss_timer_ = 0, kept_timer_ = 0;
   MonoTime timer_at_{}, loss_at_{}, kept_timer_at_{};
   bool synced_ = false, leading_ = false, stopped_ = false, running_ = false, again_ = false,

@@ -46,7 +46,9 @@ Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
         with.Add(*cluster.tasks()[other].facts);
       }
   with.Add(facts);
-  const Resources own = node.Room() - others.Sum(), needs = with.Sum() - others.Sum();
+  // What is kept for a gang that waits is lent in the same way.
+  const Resources room = session.earmarks().On(node_id) ? Resources{} : node.Room();
+  const Resources own = room - others.Sum(), needs = with.Sum() - others.Sum();
   const model::ResourceId lent = model::FirstMissing(needs, own, cluster.names().resources);
   if (!lent.valid()) return Verdict::Fit();
   const TaskId self[] = {id};

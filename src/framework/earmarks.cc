@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/earmarks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sky::framework {
+
+using model::Cluster;
+using model::JobId;
+using model::QueueId;
+
+namespace {
+
+constexpr std::string_view kOfOne = "pod:";  // names of jobs that are a pod
+
+// From the root down. Parents in a circle end it; such queues start nothing.
+std::vector<QueueId> ChainOf(const Cluster& cluster, QueueId queue) {
+  std::vector<QueueId> chain;
+  for (; queue.valid() && std::ranges::find(chain, queue) == chain.end();
+       queue = cluster.queues()[queue].parent)
+    chain.push_back(queue);
+  std::ranges::reverse(chain);
+  return chain;
+}
+
+std::string UidOf(const Cluster& cluster, const model::Job& job) {
+  if (!job.single || job.members.empty()) return job.uid();
+  return cluster.tasks()[job.members.front()].name;
+}
+
+}  // namespace
+
+bool GoesBefore(const Cluster& cluster, JobId first, JobId second) {
+  const model::Job &one = cluster.jobs()[first], &other = cluster.jobs()[second];
+  const auto priority = [&](QueueId queue) {
+    const auto& object = cluster.queues()[queue].object;
+    return object ? object->spec.priority : 0;
+  };
+  const std::vector<QueueId> a = ChainOf(cluster, one.queue), b = ChainOf(cluster, other.queue);
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    if (a[i] != b[i]) {
+      if (priority(a[i]) != priority(b[i])) return priority(a[i]) > priority(b[i]);
+      break;
+    }
+  return one.priority > other.priority;
+}
+
+void Earmarks::Begin(const Cluster& cluster) {
+  const bool nodes_changed = std::exchange(statics_, cluster.static_generation()) != statics_;
+  const size_t before = marks_.size();
+  std::erase_if(marks_, [&](const auto& entry) {
+    const Earmark& mark = entry.second;
+    if (!cluster.jobs().Live(mark.job)) return true;
+    const model::Job& job = cluster.jobs()[mark.job];
+    return job.name != mark.name || UidOf(cluster, job) != mark.uid || job.bound > 0 ||
+           job.ready >= job.needed || job.backoff != model::Reason::kNone;
+  });
+  ended_ += before - marks_.size();
+  if (nodes_changed)
+    for (auto& [spec, mark] : marks_)
+      std::erase_if(mark.nodes, [&](const auto& node) {
+        return !cluster.nodes().Live(node.first) || !cluster.nodes()[node.first].exists() ||
+               cluster.nodes()[node.first].name != node.second;
+      });
+  if (nodes_changed || before != marks_.size()) Index();
+}
+
+Earmark* Earmarks::Of(JobId job) {
+  for (auto& [spec, mark] : marks_)
+    if (mark.job == job) return &mark;
+  return nullptr;
+}
+
+void Earmarks::Put(const Cluster& cluster, Earmark mark) {
+  mark.name = cluster.jobs()[mark.job].name;
+  mark.uid = UidOf(cluster, cluster.jobs()[mark.job]);
+  Drop(mark.job);
+  marks_.insert_or_assign(mark.spec, std::move(mark));
+  Index();
+}
+
+void Earmarks::Drop(JobId job) {
+  ended_ += std::erase_if(marks_, [&](const auto& entry) { return entry.second.job == job; });
+  Index();
+}
+
+void Earmarks::Index() {
+  by_node_.clear();
+  for (const auto& [spec, mark] : marks_)
+    for (const auto& [node, name] : mark.nodes) by_node_.emplace(node.index(), spec);
+}
+
+const Earmark* Earmarks::Bars(const Cluster& cluster, JobId job, model::NodeId node) const {
+  if (!enforced) return nullptr;
+  const auto found = by_node_.find(node.index());
+  if (found == by_node_.end()) return nullptr;
+  const Earmark& mark = marks_.at(found->second);
+  return mark.job == job || GoesBefore(cluster, job, mark.job) ? nullptr : &mark;
+}
+
+bool Earmarks::BarsQuota(const Cluster& cluster, JobId job, model::QuotaId quota) const {
+  return enforced && std::ranges::any_of(marks_, [&](const auto& entry) {
+           const Earmark& mark = entry.second;
+           return mark.job != job && mark.demanded.contains(quota) &&
+                  !GoesBefore(cluster, job, mark.job);
+         });
+}
+
+int64_t Earmarks::KeptBack(const Cluster& cluster, JobId job, model::ClassId of) const {
+  if (!enforced) return 0;
+  int64_t kept = 0;
+  for (const auto& [spec, mark] : marks_)
+    if (const auto found = mark.quotas.find(of);
+        found != mark.quotas.end() && mark.job != job && !GoesBefore(cluster, job, mark.job))
+      kept += found->second;
+  return kept;
+}
+
+std::string Earmarks::KeptFor(const Cluster& cluster, JobId job) const {
+  std::string names;
+  for (const auto& [spec, mark] : marks_)
+    if (mark.job != job && !GoesBefore(cluster, job, mark.job))
+      names +=
+          (names.empty() ? "" : ", ") +
+          (mark.name.starts_with(kOfOne) ? "pod " + mark.name.substr(kOfOne.size()) : mark.name);
+  return names;
+}
+
+std::set<model::QuotaId> Earmarks::DemandedByOthers(JobId job) const {
+  std::set<model::QuotaId> all;
+  if (enforced)
+    for (const auto& [spec, mark] : marks_)
+      if (mark.job != job) all.insert(mark.demanded.begin(), mark.demanded.end());
+  return all;
+}
+
+}  // namespace sky::framework

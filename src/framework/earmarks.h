@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places that are kept for the first gang that waits, so that a stream of small jobs can't take
+// each card that gets free for ever: one earmark for each spec code. Nobody but its owner, and who
+// comes before it by priority, takes a node or a free quota of it; whoever runs there ends in
+// peace. The keeper (actions) gives and takes them; here is what they mean for others. They outlive
+// a session; after a restart they are found anew. Used on the scheduling thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/cluster.h"
+
+namespace sky::framework {
+
+struct Earmark {
+  model::JobId job;
+  std::string name, uid;  // of the job, and of its PodGroup or pod
+  model::SpecId spec;
+  std::map<model::NodeId, std::string> nodes;  // with their names
+  std::map<model::ClassId, int64_t> quotas;    // so many free ones of a class are kept back
+  std::set<model::QuotaId> demanded;           // and these, which its members name
+  int64_t missing = 0;                         // tasks that would find no room there now
+  MonoTime since{}, freed{};                   // given; when `missing` last became less
+};
+
+// Does `first` come before `second` whatever their shares are: by the priority of their queues,
+// where these part below a common parent, else by their own?
+bool GoesBefore(const model::Cluster& cluster, model::JobId first, model::JobId second);
+
+class Earmarks {
+ public:
+  // Once a cycle: ends those whose gang has begun or is gone, and forgets nodes that are gone.
+  void Begin(const model::Cluster& cluster);
+  bool empty() const { return marks_.empty(); }
+  bool Has(model::SpecId spec) const { return marks_.contains(spec); }
+  Earmark* Of(model::JobId job);  // null: it has none
+  // In the place of another of its spec code or job; named by what the job is.
+  void Put(const model::Cluster& cluster, Earmark mark);
+  void Drop(model::JobId job);
+
+  // While jobs are planned: what is kept is out of reach. Else what was decided before is judged.
+  bool enforced = false;
+  // The earmark that keeps the node from the job; null: none does.
+  const Earmark* Bars(const model::Cluster& cluster, model::JobId job, model::NodeId node) const;
+  bool BarsQuota(const model::Cluster& cluster, model::JobId job, model::QuotaId quota) const;
+  // How many free quotas of a class it has to leave.
+  int64_t KeptBack(const model::Cluster& cluster, model::JobId job, model::ClassId of) const;
+  // Quotas that it has to leave, because others name them.
+  std::set<model::QuotaId> DemandedByOthers(model::JobId job) const;
+  // For whom places are kept that it can't have, "" when there are none.
+  std::string KeptFor(const model::Cluster& cluster, model::JobId job) const;
+  bool On(model::NodeId node) const { return by_node_.contains(node.index()); }
+  // Counts ends of earmarks: what was out of reach may not be any more.
+  uint64_t ended() const { return ended_; }
+
+ private:
+  void Index();
+
+  std::map<model::SpecId, Earmark> marks_;
+  std::unordered_map<size_t, model::SpecId> by_node_;
+  uint64_t ended_ = 0, statics_ = 0;
+};
+
+}  // namespace sky::framework
