@@ -136,7 +136,7 @@ Capacities::Count Capacities::OnNode(const Session& session, const Pool& pool, N
     if (model::TimesFit(charges[i], node.allocatable, names, 1) == 0) continue;
     all.push_back({&charges[i], shelf.tasks_each});
     if (!stands) continue;
-    const Verdict verdict = session.quota_to_node.Feasible(shelf.sample, id);
+    const Verdict verdict = session.quota_to_node.Alone(shelf.sample, id);
     if (LacksRoomAlone(verdict)) empty.push_back(all.back());
     if (!verdict.fit()) continue;
     now.push_back(all.back());
@@ -194,7 +194,10 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
     // That may change with another cell, or isn't so for others.
     if (verdict.reason == model::Reason::kPodAffinityMismatch ||
         verdict.reason == model::Reason::kTopologySpreadMismatch ||
-        verdict.reason == model::Reason::kEarmarkedForOther)
+        verdict.reason == model::Reason::kEarmarkedForOther ||
+        verdict.reason == model::Reason::kQuotaAffinityNotMatch ||
+        verdict.reason == model::Reason::kPodQuotaAffinityNotMatch ||
+        verdict.reason == model::Reason::kStorageNotReady)
       one.at = 0;
   }
   return one.why;

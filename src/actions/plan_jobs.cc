@@ -93,6 +93,14 @@ bool WaitsForItself(Reason reason) {
   }
 }
 
+// Where other quotas go may let it start, and nothing else tells of that.
+Want WithPatience(Want want, const Refusals& why) {
+  if (why.counts.contains(Reason::kQuotaAffinityNotMatch) ||
+      why.counts.contains(Reason::kPodQuotaAffinityNotMatch))
+    want.at_most = std::min<Duration>(want.at_most, std::chrono::seconds(1));
+  return want;
+}
+
 class PlanJobs final : public framework::Action {
  public:
   PlanJobs(std::string_view name, bool spot) : name_(name), spot_(spot) {}
@@ -174,7 +182,7 @@ class PlanJobs final : public framework::Action {
     Planner planner(session, *round, capacities_);
     const bool planned = planner.Make() || MakeInKept(session, *round, planner);
     if (!planned) {
-      Want want = planner.want();
+      Want want = WithPatience(planner.want(), round->plan.why);
       JudgeOrder(session, id, round->plan.why, want);
       if (!spot_) keeper_.Failed(session, *round, planner, want);
       budget -= planner.spent();

@@ -103,7 +103,7 @@ class Planner {
   bool CarryPair(Asked& asked, size_t task, model::QuotaId quota, const topology::Seat& seat,
                  size_t before);
   bool QuotaMay(model::TaskId task, model::QuotaId quota, model::NodeId node) const;
-  void Charge(model::TaskId task, model::QuotaId quota, model::NodeId node);
+  bool Charge(model::TaskId task, model::QuotaId quota, model::NodeId node);
   std::optional<model::Resources> IdleOf(model::NodeId node, model::SpotMode mode) const;
   bool MakesRoom(model::TaskId task, model::NodeId node) const;
 

@@ -316,17 +316,21 @@ bool Planner::CarryPair(Asked& asked, size_t index, QuotaId quota, const topolog
     return false;
   }
   if (!QuotaMay(task, quota, node)) {
-    if (seat.held)
-      kind.held[seat.quota] = false;
+    const auto already = static_cast<int64_t>(before);
+    if (seat.held) kind.held[seat.quota] = false;
+    // The first of its kind may stand there, as above: quotas that keep each other apart.
+    else if (before > 0 && already < kind.per_spot &&
+             session_.quota_to_node.Alone(quota, node).fit())
+      kind.per_spot = already;
     else
       asked.question.shelves[seat.quota].admits[seat.spot] = false;
     return false;
   }
-  if (!FitsRoom(cluster_, task, quota, node, evicts_).fit() || !MakesRoom(task, node)) {
+  if (!FitsRoom(cluster_, task, quota, node, evicts_).fit() || !MakesRoom(task, node) ||
+      !Charge(task, quota, node)) {
     kind.admits[seat.spot] = false;
     return false;
   }
-  Charge(task, quota, node);
   return true;
 }
 
@@ -338,15 +342,24 @@ bool Planner::QuotaMay(TaskId task, QuotaId id, NodeId node) const {
          (quota.place().valid() || session_.quota_to_node.Feasible(id, node).fit());
 }
 
-void Planner::Charge(TaskId task, QuotaId quota, NodeId node) {
+// False, and nothing is charged: with that quota it may not stand there after all. Who asks where
+// quotas are is asked once more, since before it was open which one would bring it there.
+bool Planner::Charge(TaskId task, QuotaId quota, NodeId node) {
+  const size_t before = round_.statement.Savepoint();
   if (quota.valid() && cluster_.tasks()[task].heir_of == quota)
     round_.statement.AllocateReservedResource(task, quota, node);
   else if (quota.valid())
     round_.statement.AllocateTaskToQuota(task, quota, node);
   else
     round_.statement.AllocateTaskToNode(task, node);
+  if (cluster_.tasks()[task].facts->quota_terms &&
+      !session_.task_to_node.Feasible(task, node).fit()) {
+    round_.statement.RollBackTo(before);
+    return false;
+  }
   round_.plan.tasks.push_back(
       {task, quota, node, policy_.enabled ? ZoneOf(node) : model::ZoneId{}});
+  return true;
 }
 
 }  // namespace sky::actions

@@ -189,8 +189,7 @@ bool Planner::TryPair(TaskId task, QuotaId quota_id, NodeId node) {
   if (!QuotaMay(task, quota_id, node) || !session_.task_to_node.Feasible(task, node).fit() ||
       !FitsRoom(cluster_, task, quota_id, node, evicts_).fit() || !MakesRoom(task, node))
     return false;
-  Charge(task, quota_id, node);
-  return true;
+  return Charge(task, quota_id, node);
 }
 
 }  // namespace sky::actions

@@ -138,10 +138,13 @@ void Planner::AsIfEmpty(Asked& asked) const {
     const FreeShelf& shelf = asked.shelves[s];
     question.shelves[s].left = shelf.demanded ? 1 : static_cast<int64_t>(asked.tasks.size());
     for (size_t spot = 0; spot < spots && !shelf.direct; ++spot) {
-      const model::Verdict verdict =
-          session_.quota_to_node.Feasible(shelf.sample, asked.nodes[spot]);
-      question.shelves[s].admits[spot] =
-          LacksRoomAlone(verdict) || Passes(verdict, asked.nodes[spot]);
+      // Room isn't all that it may lack.
+      bool passes = true;
+      session_.quota_to_node.Feasible(
+          shelf.sample, asked.nodes[spot], [&](const std::string&, const model::Verdict& verdict) {
+            passes = passes && (LacksRoomAlone(verdict) || Passes(verdict, asked.nodes[spot]));
+          });
+      question.shelves[s].admits[spot] = passes;
     }
   }
   const model::PodFacts& first = *cluster_.tasks()[asked.tasks.front()].facts;

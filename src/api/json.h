@@ -18,7 +18,7 @@
 namespace sky::api {
 
 // Instantiated in json_core.cc, json_crds.cc and json_pod.cc for every kind in core.h, crds.h and
-// pod.h, and for ObjectMeta, QuotaStatus, PodGroupStatus, QueueStatus, NodeTopologySpec.
+// pod.h, and for ObjectMeta, QuotaTerms, QuotaStatus, PodGroupStatus, QueueStatus, NodeTopologySpec.
 template <class T>
 Result<T> Decode(std::string_view json);
 

@@ -29,6 +29,9 @@ inline constexpr std::string_view kReservationTTL = "scheduling.infini-ai.com/re
 inline constexpr std::string_view kSpotPools = "scheduling.infini-ai.com/spot-pools";
 inline constexpr std::string_view kSpotMode = "scheduling.infini-ai.com/spot-mode";
 inline constexpr std::string_view kOnPartialStart = "scheduling.infini-ai.com/on-partial-start";
+inline constexpr std::string_view kRequiredMountPoints =
+    "scheduling.infini-ai.com/required-mount-points";
+inline constexpr std::string_view kPodQuotaAffinity = "scheduling.infini-ai.com/pod-quota-affinity";
 inline constexpr std::string_view kInUseFinalizer = "scheduling.infini-ai.com/in-use";
 
 }  // namespace sky::api::key

@@ -188,6 +188,12 @@ Violations Validate(const Quota& object) {
   return out;
 }
 
+Violations Validate(const QuotaTerms& terms) {
+  Violations out;
+  CheckQuotaTerms("", terms, out);
+  return out;
+}
+
 Violations Validate(const JobQueue& object) {
   Violations out;
   Require(!object.spec.queue.empty(), "spec.queue", "must name a queue", out);

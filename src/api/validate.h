@@ -20,6 +20,7 @@ struct Violation {
 std::vector<Violation> Validate(const PodGroup& object);
 std::vector<Violation> Validate(const Queue& object);
 std::vector<Violation> Validate(const Quota& object);
+std::vector<Violation> Validate(const QuotaTerms& terms);  // as a pod's note has them
 std::vector<Violation> Validate(const JobQueue& object);
 std::vector<Violation> Validate(const NodeTopology& object);
 std::vector<Violation> Validate(const Placement& object);

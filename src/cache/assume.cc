@@ -104,6 +104,28 @@ class GivenUpPlaces {
   model::Cluster& cluster_;
   std::vector<Before> before_;
 };
+// Required terms about where quotas, and pods on them, are were judged by what was seen. Whoever
+// has come to a node since then, by another's hand, may be just whom somebody keeps away from.
+std::string CheckComings(const model::Cluster& cluster, const model::Touched& changed,
+                         const model::Cluster& seen) {
+  if (cluster.with_terms().empty() && cluster.with_notes().empty()) return {};
+  for (const QuotaId id : changed.quotas) {
+    if (!cluster.quotas().Live(id) || !cluster.quotas()[id].node.valid()) continue;
+    const model::Quota& quota = cluster.quotas()[id];
+    if (!seen.quotas().Live(id) || seen.quotas()[id].place() != quota.node ||
+        seen.quotas()[id].quota_class != quota.quota_class)
+      return fmt::format("quota {} came to node {} meanwhile", quota.name,
+                         cluster.nodes()[quota.node].name);
+  }
+  for (const TaskId id : changed.tasks) {
+    if (!cluster.tasks().Live(id) || !cluster.tasks()[id].used_quota().valid()) continue;
+    const NodeId node = cluster.PlaceOf(id);
+    if (node.valid() && (!seen.tasks().Live(id) || seen.PlaceOf(id) != node))
+      return fmt::format("pod {} came to node {} meanwhile",
+                         cluster.tasks()[id].facts->meta().Key(), cluster.nodes()[node].name);
+  }
+  return {};
+}
 
 // With the claims open: what spot pods use is nobody else's, and within its pool.
 std::string CheckSpotRoom(const model::Cluster& cluster, const RoundEntry& entry) {
@@ -172,7 +194,7 @@ void Cache::CloseClaims(const Round& round) {
 std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluster& seen) {
   SKY_CHECK(!round.entries.empty(), "job {}", round.job);
   const std::lock_guard lock(mutex_);
-  cluster_.Flush();
+  Settle();
   GivenUpPlaces given_up(cluster_, round);
   const auto refuse = [&](std::string what) {
     given_up.PutBack();
@@ -183,6 +205,8 @@ std::expected<uint64_t, Refusal> Cache::Assume(Round& round, const model::Cluste
   for (const RoundEntry& entry : round.entries)
     if (std::string what = CheckEntry(cluster_, entry, seen); !what.empty())
       return refuse(std::move(what));
+  if (std::string what = CheckComings(cluster_, changed_, seen); !what.empty())
+    return refuse(std::move(what));
   // Ids are stable while a snapshot holds them; resolve once more all the same, by what was
   // checked.
   for (RoundEntry& entry : round.entries) {

@@ -26,7 +26,7 @@ bool PodMatters(const model::PodFacts* before, const model::PodFacts& after) {
   return !(before->request == after.request) || before->task_class != after.task_class;
 }
 
-bool SameForUs(const api::Node& a, const api::Node& b) {
+bool SameForUs(const api::Node& a, const api::Node& b, Duration mount_tolerance) {
   const auto ready = [](const api::Node& node) {
     const api::Condition* condition = node.FindCondition("Ready");
     return condition != nullptr && condition->status == "True";
@@ -34,7 +34,8 @@ bool SameForUs(const api::Node& a, const api::Node& b) {
   return a.metadata.uid == b.metadata.uid && a.metadata.labels == b.metadata.labels &&
          a.metadata.annotations == b.metadata.annotations && a.spec == b.spec &&
          a.status.allocatable == b.status.allocatable && ready(a) == ready(b) &&
-         a.metadata.deleting() == b.metadata.deleting();
+         a.metadata.deleting() == b.metadata.deleting() &&
+         model::MountsOf(a, mount_tolerance) == model::MountsOf(b, mount_tolerance);
 }
 
 api::ObjectReference Reference(const api::ObjectMeta& topology) {
@@ -131,10 +132,11 @@ Effect Cache::Apply(const api::Delta<api::Node>& delta) {
     unready_since_.try_emplace(name, now_);
     cluster_.RemoveNode(name);
     if (!cluster_.nodes().Find(name).valid()) unready_since_.erase(name);
+    NoteUsable(name);
     return Effect::kRelevant;
   }
   if (id.valid() && cluster_.nodes()[id].object &&
-      SameForUs(*cluster_.nodes()[id].object, *delta.object))
+      SameForUs(*cluster_.nodes()[id].object, *delta.object, settings_.mount_tolerance))
     return Effect::kNothing;
   cluster_.SetNode(delta.object, settings_);
   const NodeId now_id = cluster_.nodes().Find(name);
@@ -144,6 +146,7 @@ Effect Cache::Apply(const api::Delta<api::Node>& delta) {
   } else {
     unready_since_.try_emplace(name, now_);
   }
+  NoteUsable(name);
   // The node's own annotation counts without a NodeTopology too.
   Rewire(name, nullptr, false);
   return Effect::kRelevant;
@@ -244,6 +247,7 @@ Effect Cache::Apply(const api::Delta<api::Quota>& delta) {
   const NodeId named = cluster_.nodes().Find(delta.object->status.node_name);
   if (named.valid() && !cluster_.nodes()[named].exists())
     unready_since_.try_emplace(delta.object->status.node_name, now_);
+  NoteUsable(model::StaticNodeOf(*delta.object));
   Settle();
   const bool same = before && before->metadata.uid == delta.object->metadata.uid &&
                     before->spec == delta.object->spec &&
@@ -296,35 +300,6 @@ Effect Cache::Apply(const api::Delta<api::PriorityClass>& delta) {
   return Effect::kRelevant;
 }
 
-Effect Cache::MarkLostNodes(Duration lost_after) {
-  const std::lock_guard lock(mutex_);
-  Effect effect = SetZones(wirings_.Tick(now_)) ? Effect::kRelevant : Effect::kNothing;
-  for (auto at = unready_since_.begin(); at != unready_since_.end();) {
-    const NodeId id = cluster_.nodes().Find(at->first);
-    if (!id.valid()) {
-      at = unready_since_.erase(at);
-      continue;
-    }
-    if (!cluster_.nodes()[id].lost && at->second + lost_after <= now_) {
-      cluster_.SetNodeLost(id, true);
-      effect = Effect::kRelevant;
-    }
-    ++at;
-  }
-  return effect;
-}
-
-std::optional<MonoTime> Cache::NextLoss(Duration lost_after) const {
-  const std::lock_guard lock(mutex_);
-  std::optional<MonoTime> next = wirings_.Next();
-  for (const auto& [name, since] : unready_since_) {
-    const NodeId id = cluster_.nodes().Find(name);
-    if (!id.valid() || cluster_.nodes()[id].lost) continue;
-    if (!next || since + lost_after < *next) next = since + lost_after;
-  }
-  return next;
-}
-
 Effect Cache::Apply(const api::Delta<api::PodDisruptionBudget>& delta) {
   const std::lock_guard lock(mutex_);
   const std::string key = delta.object->metadata.Key();
@@ -345,7 +320,11 @@ void Cache::Settle() {
   cluster_.Flush();
   const model::Touched touched = cluster_.TakeTouched();
   for (const QuotaId id : touched.quotas) picture_candidates_.insert(id);
+  for (const NodeId id : touched.nodes)
+    if (cluster_.nodes().Live(id) && !cluster_.nodes()[id].static_quotas.empty())
+      filled_.insert(id);
   changed_groups_.insert(touched.jobs.begin(), touched.jobs.end());
+  NoteQueues(touched);
   complaints_.Note(cluster_, touched);
   spot_pods_.Note(cluster_, touched.tasks);
   if (!touched.tasks.empty() || !touched.jobs.empty() || !touched.quotas.empty() ||

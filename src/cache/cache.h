@@ -29,23 +29,22 @@ class Cache {
   Cache(std::shared_ptr<model::Names> names, model::Settings settings);
 
   // --- the door in ---
-  Effect Apply(const api::Delta<api::Pod>& delta), Apply(const api::Delta<api::Node>& delta);
-  Effect Apply(const api::Delta<api::PodGroup>& delta), Apply(const api::Delta<api::Quota>& delta);
-  Effect Apply(const api::Delta<api::Queue>& delta), Apply(const api::Delta<api::JobQueue>& delta);
-  Effect Apply(const api::Delta<api::NodeTopology>& delta);
-  Effect Apply(const api::Delta<api::Placement>& delta);
-  Effect Apply(const api::Delta<api::PriorityClass>& delta);
-  Effect Apply(const api::Delta<api::PodDisruptionBudget>& delta);
+  template <class T>
+  using Delta = api::Delta<T>;
+  Effect Apply(const Delta<api::Pod>& delta), Apply(const Delta<api::PodDisruptionBudget>& delta);
+  Effect Apply(const Delta<api::Node>& delta), Apply(const Delta<api::NodeTopology>& delta);
+  Effect Apply(const Delta<api::PodGroup>& delta), Apply(const Delta<api::Placement>& delta);
+  Effect Apply(const Delta<api::Queue>& delta), Apply(const Delta<api::PriorityClass>& delta);
+  Effect Apply(const Delta<api::JobQueue>& delta), Apply(const Delta<api::Quota>& delta);
 
   void SetNow(Instant now);  // before Apply: what to stamp changes with
-  // Time passed: nodes NotReady (or gone) for so long lose what no pod holds there; so do switches.
-  Effect MarkLostNodes(Duration lost_after);
+  Effect MarkLostNodes(Duration lost_after, Duration static_grace);
+  std::optional<MonoTime> NextLoss(Duration lost_after, Duration static_grace) const;
   WallTime NextReservation() const;  // when what is kept for a lost member ends; max(): never
-  std::optional<MonoTime> NextLoss(Duration lost_after) const;  // when that may change something
+  void RefuseOverbound();  // nodes bound beyond what they have give static quotas back (F20)
 
   // --- snapshots ---
-  // Brings `snapshot` up to date, undoing what a session left in it: by what changed since when it
-  // is the last one, else by a copy of everything. Says which jobs' rows are new; absent: all.
+  // Up to date, and without what a session left in it. Says which jobs' rows are new; absent: all.
   std::optional<std::vector<model::JobId>> UpdateSnapshot(model::Cluster& snapshot);
 
   // --- commit ---
@@ -53,9 +52,8 @@ class Cache {
   // round its number and opens its claims (Writing).
   std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
   std::vector<StaleGroup> TakeStaleGroups();  // to be read again before planning (F6)
-  Effect ConfirmGroup(const StaleGroup& read,
-                      std::shared_ptr<const api::PodGroup> group);  // null: it isn't there
-  void ReadFailed(const StaleGroup& read);                          // to be asked again
+  Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
+  void ReadFailed(const StaleGroup& read);  // to be asked again
 
   // --- claims: what the executor reports ---
   void Acknowledge(uint64_t round);  // Writing → Claimed
@@ -87,15 +85,15 @@ class Cache {
   // Quotas whose status differs from the truth, `max` at most. Each is given once; again when its
   // object or its truth changes (the echo of a write is such a change), or on PictureAgain.
   std::vector<Picture> TakeStalePictures(size_t max);
-  void PictureAgain(const std::string& quota_name);
+  std::vector<QueuePicture> TakeStaleQueues();  // the same for queues, all of them
+  void PictureAgain(const std::string& quota_name), QueueAgain(const std::string& queue_name);
   std::optional<Picture> PictureOf(const std::string& quota_name);
   std::vector<Standing> TakeStandings();  // of groups with changes since the last call
   std::optional<Standing> StandingOf(std::string_view group);
 
-  // Its last round failed, for this reason: it isn't planned until that is kNone again. False:
-  // there is no such job any more.
+  // Its last round failed: it isn't planned until this is kNone again. False: it is gone.
   bool SetBackoff(std::string_view job, model::Reason reason, std::string why);
-  std::vector<Complaint> TakeComplaints();  // what is wrong, each once: between cycles
+  std::vector<Complaint> TakeComplaints();  // what is wrong with objects, each once
   // It doesn't decode and is left out; "": it is good again, or gone.
   void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
 
@@ -108,11 +106,12 @@ class Cache {
   struct GroupNews {
     uint64_t member = 0, group = 0;  // when the last member came, and the group's last word
   };
-  void ForgetGone(const std::string& job);
+  void ForgetGone(const std::string& job), NoteUsable(const std::string& node);
   bool Rewire(const std::string& node, std::string* problem, bool at_once);
-  bool SetZones(const Wirings::Nodes& nodes);
-  void JudgeReservations();  // settles
-  void Settle();             // Flush, and note quotas whose picture may be stale
+  bool SetZones(const Wirings::Nodes& nodes), RefuseOneOn(model::NodeId node);
+  std::vector<api::Condition> ConditionsOf(const model::Quota& quota) const;
+  // The first settles; to settle is to flush, and to note stale pictures.
+  void JudgeReservations(), Settle(), NoteQueues(const model::Touched& touched);
   void CheckAdopted(const api::PlacementSpec& spec, const api::PlacementEntry& entry,
                     model::JobId job, Adoption& adoption) const;
   using CommittedBefore = std::map<model::NodeId, model::Resources>;  // before its claims
@@ -122,8 +121,7 @@ class Cache {
   bool PictureStale(model::QuotaId id) const;
   Picture Paint(model::QuotaId id) const;
   std::optional<Standing> StandingOf(model::JobId id) const;
-  void OpenClaims(const Round& round, model::Claim::Phase phase);
-  void CloseClaims(const Round& round);
+  void OpenClaims(const Round& round, model::Claim::Phase phase), CloseClaims(const Round& round);
 
   const std::shared_ptr<model::Names> names_;
   const model::Settings settings_;
@@ -140,9 +138,11 @@ class Cache {
   std::set<std::string> stale_groups_;
   std::map<std::string, std::shared_ptr<const api::NodeTopology>, std::less<>> topologies_;
   std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;
-  std::map<std::string, MonoTime> unready_since_;
+  std::map<std::string, MonoTime> unready_since_, unusable_since_;
   Wirings wirings_;
+  std::set<model::NodeId> filled_;  // with static quotas, changed since RefuseOverbound
   std::set<model::QuotaId> picture_candidates_;
+  std::set<model::QueueId> queue_candidates_;
   std::set<model::JobId> changed_groups_;
   Complaints complaints_;
 };

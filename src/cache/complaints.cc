@@ -78,6 +78,17 @@ Complaint OfQuota(const Cluster& cluster, model::QuotaId id) {
         "Quota", kOurs, meta, "QueueNotFound",
         fmt::format("its queue {} doesn't exist: only queues that it is shared with use it",
                     quota.object->spec.queue_name));
+  if (quota.refused)
+    return About("Quota", kOurs, meta, "StaticRefused",
+                 fmt::format("node {} is bound beyond what it has: this quota, the newest without "
+                             "tasks, is taken off it",
+                             cluster.nodes()[quota.status_node].name));
+  if (quota.static_node.valid() && !quota.node.valid() &&
+      !cluster.nodes()[quota.static_node].exists())
+    return About("Quota", kOurs, meta, "StaticNodeNotReady",
+                 fmt::format("it is to be bound to node {}, which doesn't exist: unless the node "
+                             "comes, it is like any other quota after a while",
+                             cluster.nodes()[quota.static_node].name));
   if (quota.node.valid() && !cluster.nodes()[quota.node].exists())
     return About(
         "Quota", kOurs, meta, "NodeNotReady",
@@ -177,7 +188,7 @@ void Complaints::NoteComings(const Cluster& cluster, const model::Touched& touch
     if (!cluster.nodes().Live(id))
       missing_nodes_.erase(id);
     else if (changed(missing_nodes_, id, cluster.nodes()[id].exists()))
-      look_at(cluster.nodes()[id].quotas);
+      look_at(cluster.nodes()[id].quotas), look_at(cluster.nodes()[id].static_quotas);
   }
 }
 

@@ -86,6 +86,8 @@ Picture Cache::Paint(QuotaId id) const {
   for (const model::Reservation& kept : quota.reserved)
     if (!kept.leaving) picture.status.reserved_tasks.push_back(RowOf(kept, *names_));
   ArrangeTasks(picture.status);
+  if (auto conditions = ConditionsOf(quota); conditions != quota.object->status.conditions)
+    picture.conditions = std::move(conditions);
   for (const TaskId task_id : quota.tasks)
     picture.heals =
         picture.heals || (cluster_.tasks()[task_id].bound() && !picture.observed_node.empty() &&
@@ -106,11 +108,13 @@ bool Cache::PictureStale(QuotaId id) const {
       return false;
   }
   const api::QuotaStatus& have = quota.object->status;
-  const api::QuotaStatus want = Paint(id).status;
+  const Picture picture = Paint(id);
+  const api::QuotaStatus& want = picture.status;
   const bool same_phase =
       have.phase == want.phase || (have.phase.empty() && want.phase == "QuotaEmpty");
   return !(same_phase && have.node_name == want.node_name && have.allocated == want.allocated &&
-           have.tasks == want.tasks && have.reserved_tasks == want.reserved_tasks);
+           have.tasks == want.tasks && have.reserved_tasks == want.reserved_tasks &&
+           !picture.conditions);
 }
 
 std::vector<Picture> Cache::TakeStalePictures(size_t max) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "api/crds.h"
 #include "model/types.h"
@@ -40,7 +42,15 @@ struct Picture {
   api::QuotaStatus status;  // phase, nodeName, allocated, tasks: the members that we own
   api::ResourceList observed_allocated;
   std::string observed_node;
+  // All of its conditions, where one of ours comes or goes.
+  std::optional<std::vector<api::Condition>> conditions;
   bool heals = false;  // the node that the status names is contradicted by live pods
+};
+
+// The same of a queue: what its quotas add up to, by spec code.
+struct QueuePicture {
+  std::string name, uid;
+  api::FlatMap<api::SpecAllocated> want, have;
 };
 
 // Puts the tasks in order and leaves out what is more than can be shown.

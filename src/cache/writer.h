@@ -53,6 +53,9 @@ class ClusterWriter {
   // matters.
   virtual void PatchQuotaStatus(const std::string& name, const std::string& body,
                                 Done<Written> done) = 0;
+  // Of a queue's status, the same; only what this program owns.
+  virtual void PatchQueueStatus(const std::string& name, const std::string& body,
+                                Done<Written> done) = 0;
   // Server-side apply of status.conditions by this program's field manager.
   virtual void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                        const std::vector<api::Condition>& conditions,

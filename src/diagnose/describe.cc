@@ -53,6 +53,14 @@ std::string_view Plainly(Reason reason) {
       return "its host port is taken";
     case Reason::kNoTopology:
       return "no known switch";
+    case Reason::kStaticNodeNotReady:
+      return "its quota waits for its static node";
+    case Reason::kStorageNotReady:
+      return "not all of the storage that it mounts is ready";
+    case Reason::kQuotaAffinityNotMatch:
+      return "not near the quotas that its quota asks for, or near others that keep apart";
+    case Reason::kPodQuotaAffinityNotMatch:
+      return "the pod and the quotas there don't go together";
     default:
       return {};
   }

@@ -21,7 +21,8 @@ constexpr std::array<Callback, 31> kCallbacks = {{
     {"quotaToNode.prePredicate", kVerdict, "or(all)", true},
     {"quotaToNode.predicate", kVerdict,
      "joint(predicates, quotapredicates, quotaaffinity, storage)", true},
-    {"quotaToNode.nOrder", kScore, "sum(topology*10, binpack, sylas, nodeorder)", false},
+    {"quotaToNode.nOrder", kScore, "sum(topology*10, binpack, sylas, nodeorder, quotaaffinity)",
+     false},
     {"quotaToNode.batchNOrder", kScore, "sum(topology*10, binpack, sylas, nodeorder)", false},
     {"quotaToNode.bestN", kTarget, "or(topology)", false},
 

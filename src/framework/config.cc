@@ -37,12 +37,6 @@ std::vector<std::string> PluginNames(const KnownNames& known) {
   return names;
 }
 
-Position KeyOf(const Tree& map, std::string_view key) {
-  for (const TreeEntry& entry : map.map)
-    if (entry.key == key) return entry.at;
-  return map.at;
-}
-
 std::string Join(std::span<const std::string_view> names) {
   std::string joined;
   for (const std::string_view name : names)
@@ -72,11 +66,6 @@ class Loader {
       if (given == nullptr) continue;
       key_ = field.name;
       std::visit([&](const auto& kind) { Read(kind, *given); }, field.kind);
-      if (field.for_later &&
-          !std::visit([&](const auto& kind) { return IsDefault(kind); }, field.kind))
-        problems_.Warn(
-            KeyOf(root, field.name),
-            fmt::format("'{}' is for a later version: nothing reads it yet", field.name));
     }
     if (const Tree* delay = root.Find("batchDelay"); config_.batch_delay > config_.period)
       problems_.Add(
@@ -88,16 +77,6 @@ class Loader {
  private:
   void Wrong(const Tree& at, std::string_view message) {
     problems_.Add(at.at, fmt::format("'{}': {}", key_, message));
-  }
-
-  template <class Kind>
-  bool IsDefault(const Kind& kind) const {
-    if constexpr (requires { kind.member; }) {
-      const Config defaults;  // named: g++ 12 stops at a temporary here
-      return config_.*kind.member == defaults.*kind.member;
-    } else {
-      return true;
-    }
   }
 
   // Puts the value where it belongs, or says what is wrong with it.

@@ -41,8 +41,6 @@ Status CheckExtendedResource(std::string_view name) {
               "must be a qualified resource name such as example.com/spot-gpu, not '{}'", name);
 }
 
-constexpr bool kForLater = true;
-
 const std::array<Field, 25> kFields = {{
     {"schedulerName", TextField{&Config::scheduler_name, CheckSchedulerName}},
     {"period", DurationField{&Config::period, milliseconds(1)}},
@@ -57,7 +55,7 @@ const std::array<Field, 25> kFields = {{
     {"minRunTime", DurationField{&Config::min_run_time, {}}},
     {"startTimeout", DurationField{&Config::start_timeout, seconds(1)}},
     {"claimTimeout", DurationField{&Config::claim_timeout, seconds(1)}},
-    {"staticGrace", DurationField{&Config::static_grace, {}}, kForLater},
+    {"staticGrace", DurationField{&Config::static_grace, {}}},
     {"reservationTTL", DurationField{&Config::reservation_ttl, {}}},
     {"nodeLostAfter", DurationField{&Config::node_lost_after, {}}},
     {"zonePatience", DurationField{&Config::zone_patience, {}}},

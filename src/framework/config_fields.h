@@ -50,7 +50,6 @@ struct Field {
                ChoiceField<ZoneFrom>, ChoiceField<Pick>, ResourcesField, ActionsField, PluginsField,
                ExpressionsField>
       kind;
-  bool for_later = false;  // accepted, and nothing reads it yet
 };
 
 // In the order of the documentation.

@@ -87,7 +87,7 @@ plugins: [{name: priority}, {name: gang}, {name: conformance}, {name: drf}, {nam
 expressions:
   taskToQuota.predicate: joint(quotapredicates, quotaaffinity, storage)
   quotaToNode.predicate: joint(predicates, quotapredicates, quotaaffinity, storage)
-  quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder)
+  quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder, quotaaffinity)
   quotaToNode.bestN: or(topology)
   taskToNode.predicate: joint(all)
   jobOrder: first(priority, gang, jobqueue, drf)
@@ -125,9 +125,10 @@ TEST(LoadConfig, ASmallBuildKeepsDefaultExpressionsThatNamePluginsItLacks) {
   KnownNames known;
   known.plugins = {{"gang", {}, {}}, {"mine", {}, {}}};
   known.actions = {"mine", "bind"};
-  const auto loaded =
-      LoadConfig("expressions: {quotaToNode.nOrder: 'sum( topology*10,binpack,sylas,nodeorder )'}",
-                 "x", known);
+  const auto loaded = LoadConfig(
+      "expressions: {quotaToNode.nOrder: 'sum( topology*10,binpack,sylas,nodeorder,quotaaffinity "
+      ")'}",
+      "x", known);
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message();
   EXPECT_EQ(loaded->config, DefaultConfig(known));
   EXPECT_THAT(loaded->config.actions, ElementsAre("bind", "mine"));
@@ -262,13 +263,6 @@ TEST(LoadConfig, WarnsOfNamesThatDoNothing) {
           "sched.yaml:1:32: 'jobOrder' names the plugin 'topology', which takes no part in it"));
 }
 
-TEST(LoadConfig, WarnsOfWhatNothingReadsYetUnlessItIsTheDefault) {
-  EXPECT_THAT(
-      Load("period: 2s\nstaticGrace: 5m\n")->warnings,
-      ElementsAre("sched.yaml:2:1: 'staticGrace' is for a later version: nothing reads it yet"));
-  EXPECT_THAT(Load("staticGrace: 1m\n")->warnings, IsEmpty());
-}
-
 TEST(LoadConfig, FiftyNestedLevelsWork) {
   std::string nested = "all";
   for (int i = 0; i < 50; ++i) nested = (i % 2 == 0 ? "intersect(" : "union(") + nested + ")";
@@ -283,8 +277,10 @@ TEST(PrintConfig, OfTheDefaultsLoadsToTheDefaults) {
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message();
   EXPECT_EQ(loaded->config, DefaultConfig(Everything()));
   EXPECT_THAT(loaded->warnings, IsEmpty());
-  EXPECT_THAT(printed,
-              HasSubstr("\n  quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder)\n"));
+  EXPECT_THAT(
+      printed,
+      HasSubstr(
+          "\n  quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder, quotaaffinity)\n"));
 }
 
 rc::Gen<Duration> AnyDuration() {

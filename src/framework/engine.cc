@@ -64,6 +64,11 @@ model::Settings SettingsOf(const Config& config) {
   settings.zone_from_leaf_groups = config.zone_from == ZoneFrom::kLeafGroup;
   settings.zone_hold_down = config.zone_hold_down;
   settings.reservation_ttl = config.reservation_ttl;
+  for (const PluginConfig& plugin : config.plugins)
+    if (plugin.name == "storage")
+      settings.mount_tolerance =
+          plugin.args.Time("heartbeatTolerance", settings.mount_tolerance)
+              .value_or(settings.mount_tolerance);
   return settings;
 }
 

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options
       [](int code) {
         SKY_CHECK(false, "a fault ends the process with {}: there is none here", code);
       });
+  simulation->static_binder_ = std::make_unique<StaticBinder>(*simulation->api_);
   if (simulation->options_.kubelets)
     simulation->kubelets_ =
         std::make_unique<LocalKubelets>(*simulation->api_, simulation->clock_, KubeletOptions{});
@@ -136,7 +137,7 @@ void Simulation::Settle() { Work(); }
 void Simulation::Work() {
   api_->Tick();
   do loop_.RunReady();
-  while (kubelets_ && kubelets_->Step());
+  while ((kubelets_ && kubelets_->Step()) || static_binder_->Step());
 }
 
 MonoTime Simulation::NextDue() const {
@@ -168,7 +169,7 @@ bool Simulation::AdvanceToWrite(Duration by) {
   while (true) {
     while (loop_.RunOne())
       if (written()) return true;
-    if (kubelets_ && kubelets_->Step()) {
+    if ((kubelets_ && kubelets_->Step()) || static_binder_->Step()) {
       if (written()) return true;
       continue;
     }

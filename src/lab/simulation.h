@@ -15,6 +15,7 @@
 #include "lab/api_server.h"
 #include "lab/local_kubelets.h"
 #include "lab/process_transport.h"
+#include "lab/static_binder.h"
 #include "scheduler/feeds.h"
 #include "scheduler/kube_writer.h"
 
@@ -93,6 +94,7 @@ class Simulation {
   std::unique_ptr<ApiServer> api_;
   std::unique_ptr<Front> front_;
   std::unique_ptr<LocalKubelets> kubelets_;
+  std::unique_ptr<StaticBinder> static_binder_;
   std::unique_ptr<Process> process_;
 };
 

@@ -20,6 +20,7 @@ struct Names {
   Interner<SpecTag> specs;
   Interner<ZoneTag> zones;
   Interner<ClassTag> classes;
+  Interner<struct LabelKeyTag> quota_keys;  // of labels of quotas that any term has read
 };
 
 // Nodes of one zone of a network and one spec code, in physical order. An invalid zone (of no

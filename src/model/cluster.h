@@ -44,7 +44,9 @@ class Cluster {
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
   const std::set<TaskId>& ungrouped() const { return ungrouped_; }
   const Attraction& attraction() const { return attraction_; }
-  const std::set<TaskId>& unapproved() const { return unapproved_; }  // claims not yet let go
+  const std::set<TaskId>& unapproved() const { return unapproved_; }   // claims not yet let go
+  const std::set<QuotaId>& with_terms() const { return with_terms_; }  // quotas: of affinity
+  const std::set<TaskId>& with_notes() const { return with_notes_; }   // pods: the same
   // Where a task stands or is about to: bound, claimed or planned there.
   NodeId PlaceOf(TaskId id) const;
   const Moves& moves() const { return moves_; }  // of tasks whose place or facts may have changed
@@ -52,19 +54,18 @@ class Cluster {
 
   // --- facts from the API ---
   void SetPod(std::shared_ptr<const PodFacts> facts);
-  void RemovePod(std::string_view uid);
   void SetPodGroup(std::shared_ptr<const api::PodGroup> object);
-  void RemovePodGroup(std::string_view key);
+  void RemovePod(std::string_view uid), RemovePodGroup(std::string_view key);
   void SetQueue(std::shared_ptr<const api::Queue> object);
-  void RemoveQueue(std::string_view name);
   void SetJobQueue(std::shared_ptr<const api::JobQueue> object);
-  void RemoveJobQueue(std::string_view key);
+  void RemoveQueue(std::string_view name), RemoveJobQueue(std::string_view key);
   void SetQuota(std::shared_ptr<const api::Quota> object, const Settings& settings);
   void RemoveQuota(std::string_view name);
   void SetNode(std::shared_ptr<const api::Node> object, const Settings& settings);
   void RemoveNode(std::string_view name);
   void SetNodeZones(std::string_view node, const NodeZones& zones);
-  void SetNodeLost(NodeId node, bool lost);
+  void SetNodeLost(NodeId node, bool lost), SetNodeForsaken(NodeId node, bool forsaken);
+  void SetRefused(QuotaId quota, std::optional<WallTime> since);  // see Quota
   void SetUnconfirmed(JobId job, bool unconfirmed);
   void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
   void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
@@ -104,25 +105,23 @@ class Cluster {
   JobQueue& Mutable(JobQueueId id);
   void Dirty(QuotaId id), Dirty(NodeId id), Dirty(JobId id);
   NodeId RefNode(std::string_view name);
-  void UnrefNode(NodeId id);
   QueueId RefQueue(std::string_view name);
-  void UnrefQueue(QueueId id);
+  void UnrefNode(NodeId id), UnrefQueue(QueueId id);
   void FreeIfUnused(NodeId id), FreeIfUnused(QuotaId id);
   void FreeIfUnused(JobId id), FreeIfUnused(QueueId id);
   void Detach(TaskId id), Attach(TaskId id);  // from and to its job, node and quota
-  void AssignQueue(JobId id, std::string_view queue_name);
   void AssignLine(JobId id), AssignLines(std::string_view namespace_);
-  void SetParent(QueueId id, std::string_view parent);
+  void AssignQueue(JobId id, std::string_view queue),
+      SetParent(QueueId id, std::string_view parent);
   // Before and after anything that decides where a task's request is used.
   void TakeUse(TaskId id), AddUse(TaskId id);
-  void RecountUses();
   void TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class);
-  void LeaveCells(NodeId id, const Node& row), EnterCells(NodeId id);
-  void MoveInCells(NodeId id, const Node& before);
-  void NoteCells(NodeId id, bool grew);
+  void LeaveCells(NodeId id, const Node& row), MoveInCells(NodeId id, const Node& before);
+  void EnterCells(NodeId id), NoteCells(NodeId id, bool grew), NoteShelf(QuotaId id);
+  void AskStatic(QuotaId id, NodeId node), Classify(QuotaId id), ClassifyAll();
   void Recount(QuotaId id), Recount(NodeId id), Recount(JobId id);
-  void RecountUse(NodeId id), RecountState(TaskId id), NoteMoved(const Quota& quota);
-  void NoteShelf(QuotaId id), NoteWaiting(JobId id), NoteSets(TaskId id);
+  void RecountUse(NodeId id), RecountUses(), RecountState(TaskId id);
+  void NoteWaiting(JobId id), NoteSets(TaskId id), NoteMoved(const Quota& quota);
 
   std::shared_ptr<Names> names_;
   Table<TaskId, Task> tasks_;
@@ -136,7 +135,8 @@ class Cluster {
   Shelves shelves_;
   Attraction attraction_;
   std::set<JobId> waiting_jobs_;
-  std::set<TaskId> ungrouped_, unapproved_;
+  std::set<TaskId> ungrouped_, unapproved_, with_notes_;
+  std::set<QuotaId> with_terms_;
   PriorityClasses priority_classes_;
   Moves moves_;
   std::shared_ptr<const Budgets> budgets_ = std::make_shared<const Budgets>();

@@ -23,7 +23,8 @@ bool SamePlace(const Node& a, const Node& b) {
 
 // May anything be placed there now that couldn't be before?
 bool Grew(const Node& before, const Node& after) {
-  if (before.static_generation != after.static_generation) return true;
+  if (before.static_generation != after.static_generation || before.mounts != after.mounts)
+    return true;
   if (AnyLess(before.Room(), after.Room()) || AnyLess(before.QuotaIdle(), after.QuotaIdle()))
     return true;
   if (before.has_spot() &&
@@ -32,6 +33,13 @@ bool Grew(const Node& before, const Node& after) {
   // A pod that left may have held a port.
   return !std::includes(after.tasks.begin(), after.tasks.end(), before.tasks.begin(),
                         before.tasks.end());
+}
+
+// It goes to one node alone, and that isn't Ready.
+bool AwaitsNode(const Table<NodeId, Node>& nodes, const Quota& quota) {
+  if (!quota.static_node.valid()) return false;
+  const Node& node = nodes[quota.static_node];
+  return !node.forsaken && !(node.exists() && node.ready);
 }
 
 }  // namespace
@@ -73,13 +81,19 @@ void Cluster::NoteShelf(QuotaId id) {
     };
     const auto& listed = quota.listed;
     if (!quota.place().valid())
-      place = quota.reserved.empty() ? Shelves::Place::kFree : Shelves::Place::kNone;
+      place = !quota.reserved.empty() || AwaitsNode(nodes_, quota) ? Shelves::Place::kNone
+                                                                   : Shelves::Place::kFree;
     else if (std::all_of(listed.begin(), listed.end(), left))
       place = Shelves::Place::kHeld;
     else
       place = Shelves::Place::kPartial;
   }
   shelves_.Note(id, place, quota.quota_class, quota.name);
+  const auto& terms = quota.object ? quota.object->spec.affinity : std::nullopt;
+  if (quota.live && terms && (terms->quota || terms->pod_quota))
+    with_terms_.insert(id);
+  else
+    with_terms_.erase(id);
 }
 
 void Cluster::MoveInCells(NodeId id, const Node& before) {
@@ -106,8 +120,6 @@ std::vector<JobId> Cluster::CopyFrom(const Cluster& other, const Touched& change
   mine.uses.insert(mine.uses.end(), changed.uses.begin(), changed.uses.end());
   uses_.CopyFrom(other.uses_, mine.uses);
   copy(mine.quotas, changed.quotas, quotas_, other.quotas_);
-  for (const QuotaId id : mine.quotas)
-    if (id.index() < quotas_.size()) NoteShelf(id);
   mine.nodes.insert(mine.nodes.end(), changed.nodes.begin(), changed.nodes.end());
   std::sort(mine.nodes.begin(), mine.nodes.end());
   mine.nodes.erase(std::unique(mine.nodes.begin(), mine.nodes.end()), mine.nodes.end());
@@ -117,6 +129,8 @@ std::vector<JobId> Cluster::CopyFrom(const Cluster& other, const Touched& change
     before.emplace_back(id, id.index() < nodes_.size() ? nodes_[id] : Node{});
     nodes_.CopyRow(id, other.nodes_);
   }
+  for (const QuotaId id : mine.quotas)
+    if (id.index() < quotas_.size()) NoteShelf(id);
   for (const auto& [id, row] : before) NoteCells(id, Grew(row, nodes_[id]));
   // All leave before any enters: the order inside a cell is compared by the new rows.
   std::erase_if(before,

@@ -100,12 +100,12 @@ std::string Cluster::Dump() const {
   for (const QuotaId id : LiveByName<QuotaId>(quotas_)) {
     const Quota& quota = quotas_[id];
     line(fmt::format(
-        "quota {} seen={} node={} planned={} split={} request={} sum={} charge={} tasks={} "
-        "users={} queues={}{}",
+        "quota {} seen={} node={} planned={} static={} split={} request={} sum={} charge={} "
+        "tasks={} users={} queues={}{}",
         quota.name, quota.exists(), NameOf(quota.node, nodes_), NameOf(quota.planned, nodes_),
-        quota.split, Text(quota.request, *names_), Text(quota.task_sum, *names_),
-        Text(quota.charge, *names_), NamesOf(quota.tasks, tasks_), NamesOf(quota.users, tasks_),
-        NamesOf(quota.queues, queues_), ReservedText(*this, quota)));
+        NameOf(quota.static_node, nodes_), quota.split, Text(quota.request, *names_),
+        Text(quota.task_sum, *names_), Text(quota.charge, *names_), NamesOf(quota.tasks, tasks_),
+        NamesOf(quota.users, tasks_), NamesOf(quota.queues, queues_), ReservedText(*this, quota)));
   }
   for (const JobId id : LiveByName<JobId>(jobs_)) {
     const Job& job = jobs_[id];

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "api/json.h"
+#include "api/keys.h"
 #include "api/validate.h"
 #include "base/natural.h"
 #include "model/cluster.h"
 #include "model/facts.h"
+#include "model/quota_terms.h"
 
 namespace sky::model {
 namespace {
@@ -27,6 +29,13 @@ bool SameStatics(const api::Node& a, const api::Node& b) {
 bool SameLinks(const PodFacts& a, const PodFacts& b) {
   return a.job_key == b.job_key && a.node_name == b.node_name && a.quota_name == b.quota_name &&
          a.terminal == b.terminal && a.grouping == b.grouping;
+}
+
+// Labels that nobody has asked about yet: quotas that differ in them were alike until now.
+bool LearnKeys(Names& names, const api::QuotaTerms& terms) {
+  const size_t known = names.quota_keys.size();
+  for (const std::string& key : KeysReadBy(terms)) names.quota_keys.Intern(key);
+  return names.quota_keys.size() != known;
 }
 
 // Does no row say anything else because of it? Statuses that others and we write: conditions above
@@ -166,6 +175,10 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
     Mutable(id).facts = std::move(facts);
     return;
   }
+  if (facts->quota_terms && (!known || tasks_[id].facts->task_class != facts->task_class))
+    if (const auto terms = ReadQuotaTerms(facts->meta().Annotation(api::key::kPodQuotaAffinity));
+        terms && LearnKeys(*names_, *terms))
+      ClassifyAll();
   if (known) TakeUse(id);
   if (!known) id = tasks_.FindOrAdd(uid);
   const auto before = std::exchange(Mutable(id).facts, std::move(facts));
@@ -234,6 +247,7 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   Quota& quota = Mutable(id);
   const std::vector<QueueId> old_queues = std::exchange(quota.queues, queues);
   const NodeId old_status = std::exchange(quota.status_node, status_node);
+  if (!status_node.valid()) quota.refused.reset();  // the refusal is carried out
   const auto old_object = std::exchange(quota.object, std::move(object));
   quota.invalid = api::Describe(api::Validate(*quota.object));
   quota.request = FromList(spec.request, names_->resources);
@@ -242,26 +256,58 @@ void Cluster::SetQuota(std::shared_ptr<const api::Quota> object, const Settings&
   for (const auto& entry : spec.request)
     InsertSorted(quota.listed, names_->resources.Intern(entry.first));
   quota.spec = SpecOf(spec.node_selector, settings, *names_);
-  api::QuotaSpec read = spec;
-  read.static_bind_node.clear();
-  api::Quota same;
-  same.spec = std::move(read);
-  const ClassId old_class =
-      std::exchange(quota.quota_class, names_->classes.Intern(api::Encode(same)));
-
-  if (old_queues != queues || old_class != quota.quota_class) {
+  const ClassId old_class = quota.quota_class;
+  if (old_queues != queues) {
     for (const QueueId queue : old_queues) TakeFromQueue(queue, id, old_class);
-    for (const QueueId queue : queues) {
-      InsertSorted(Mutable(queue).quotas, id);
-      ++queues_[queue].classes[quotas_[id].quota_class];
-    }
+    quotas_[id].quota_class = ClassId{};
   }
+  const std::string asked = StaticNodeOf(*quotas_[id].object);
+  AskStatic(id, asked.empty() ? NodeId{} : RefNode(asked));
+  Classify(id);
+  if (const auto& terms = quotas_[id].object->spec.affinity; terms && terms->quota)
+    if (LearnKeys(*names_, *terms->quota)) ClassifyAll();
   // One reference a mention: the old object's mentions go after the new one's came.
   if (old_object) {
     for (const std::string& name : old_object->spec.shared_queues) UnrefQueue(queues_.Find(name));
     if (!old_object->spec.queue_name.empty()) UnrefQueue(queues_.Find(old_object->spec.queue_name));
   }
   UnrefNode(old_status);
+  Dirty(id);
+}
+
+// Takes the reference to `node` over.
+void Cluster::AskStatic(QuotaId id, NodeId node) {
+  const NodeId before = std::exchange(Mutable(id).static_node, node);
+  if (before.valid() && before != node) EraseSorted(Mutable(before).static_quotas, id);
+  if (node.valid() && before != node) InsertSorted(Mutable(node).static_quotas, id);
+  UnrefNode(before);
+}
+
+void Cluster::ClassifyAll() {
+  for (size_t i = 0; i < quotas_.size(); ++i)
+    if (quotas_[QuotaId(i)].live && quotas_[QuotaId(i)].object) Classify(QuotaId(i));
+}
+
+// Quotas of one class are as good as each other. One that waits to be put on its node isn't like
+// those that may go to any.
+void Cluster::Classify(QuotaId id) {
+  Quota& quota = Mutable(id);
+  api::Quota same;
+  same.spec = quota.object->spec;
+  same.spec.static_bind_node.clear();
+  for (const auto& [key, value] : quota.object->metadata.labels)
+    if (names_->quota_keys.Has(key)) same.metadata.labels.emplace(key, value);
+  if (quota.static_node.valid() && quota.static_node != quota.status_node &&
+      !nodes_[quota.static_node].forsaken)
+    same.spec.static_bind_node = nodes_[quota.static_node].name;
+  const ClassId before =
+      std::exchange(quota.quota_class, names_->classes.Intern(api::Encode(same)));
+  if (before == quota.quota_class) return;
+  for (const QueueId queue : std::vector<QueueId>(quota.queues)) {
+    if (before.valid()) TakeFromQueue(queue, id, before);
+    InsertSorted(Mutable(queue).quotas, id);
+    ++queues_[queue].classes[quotas_[id].quota_class];
+  }
   Dirty(id);
 }
 
@@ -284,6 +330,9 @@ void Cluster::RemoveQuota(std::string_view name) {
   quota.request = quota.shadow = Resources{};
   quota.listed.clear();
   quota.invalid.clear();
+  quota.refused.reset();
+  quota.quota_class = ClassId{};
+  AskStatic(id, NodeId{});
   for (const std::string& queue : object->spec.shared_queues) UnrefQueue(queues_.Find(queue));
   if (!object->spec.queue_name.empty()) UnrefQueue(queues_.Find(object->spec.queue_name));
   UnrefNode(status_node);
@@ -296,6 +345,7 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   const NodeId id = nodes_.FindOrAdd(object->metadata.name);
   Node& node = Mutable(id);
   const Node before = node;
+  const auto known = node.object;
   if (!node.object || !SameStatics(*node.object, *object))
     node.static_generation = ++static_generation_;
   node.object = std::move(object);
@@ -310,6 +360,9 @@ void Cluster::SetNode(std::shared_ptr<const api::Node> object, const Settings& s
   if (node.index != before.index) node.static_generation = ++static_generation_;
   ZoneOverrideOf(node.object->metadata, &node.problem);
   node.pools = SpotPoolsOf(node.object->metadata, &node.problem);
+  node.mounts = MountsOf(*node.object, settings.mount_tolerance);
+  if (!known || node.ready != before.ready || !(node.allocatable == before.allocatable))
+    for (const QuotaId quota : node.static_quotas) Dirty(quota);
   MoveInCells(id, before);
   NoteCells(id, true);
   Dirty(id);
@@ -324,7 +377,9 @@ void Cluster::RemoveNode(std::string_view name) {
   node.allocatable = Resources{};
   uses_.Offer(before.allocatable, node.allocatable);
   node.ready = false;
+  node.mounts.clear();
   node.static_generation = ++static_generation_;
+  for (const QuotaId quota : node.static_quotas) Dirty(quota);
   MoveInCells(id, before);
   Dirty(id);
   FreeIfUnused(id);
@@ -358,6 +413,21 @@ void Cluster::SetNodeLost(NodeId id, bool lost) {
   // Statuses that name it hold again when it is back.
   for (size_t i = 0; i < quotas_.size() && !lost; ++i)
     if (quotas_[QuotaId(i)].live && quotas_[QuotaId(i)].status_node == id) Dirty(QuotaId(i));
+}
+
+// Its quotas may go anywhere from now on, or only there again.
+void Cluster::SetNodeForsaken(NodeId id, bool forsaken) {
+  if (!nodes_.Live(id) || nodes_[id].forsaken == forsaken) return;
+  Mutable(id).forsaken = forsaken;
+  for (const QuotaId quota : std::vector<QuotaId>(nodes_[id].static_quotas)) {
+    Classify(quota);
+    Dirty(quota);
+  }
+}
+
+void Cluster::SetRefused(QuotaId id, std::optional<WallTime> since) {
+  Mutable(id).refused = since;
+  Dirty(id);
 }
 
 void Cluster::SetUnconfirmed(JobId id, bool unconfirmed) {

@@ -84,8 +84,15 @@ NodeId DecideNode(const Cluster& cluster, const Quota& quota, const Votes& votes
   // A status that names tasks which are gone is a picture of the past, not a binding; one without
   // tasks was set by another hand (static binding), and holds while its node does.
   const api::QuotaStatus& status = quota.object->status;
-  if (!status.tasks.empty() || !status.reserved_tasks.empty() ||
-      cluster.nodes()[quota.status_node].lost)
+  if (quota.refused || cluster.nodes()[quota.status_node].lost) return {};
+  const auto& fixed = status.static_bind_status;
+  const bool there = fixed && fixed->node_name == status.node_name;
+  if (there && fixed->bound && quota.static_node == quota.status_node) return quota.status_node;
+  if (!status.tasks.empty() || !status.reserved_tasks.empty()) return {};
+  // Its controller wants it there no longer, or another node is asked for.
+  if (there && !fixed->bound && quota.object->spec.static_bind_node.empty()) return {};
+  if (quota.static_node.valid() && quota.static_node != quota.status_node &&
+      !cluster.nodes()[quota.static_node].forsaken)
     return {};
   return quota.status_node;
 }
@@ -203,6 +210,10 @@ void Cluster::NoteSets(TaskId id) {
     unapproved_.insert(id);
   else
     unapproved_.erase(id);
+  if (tasks_.Live(id) && tasks_[id].facts->quota_terms && !tasks_[id].facts->terminal)
+    with_notes_.insert(id);
+  else
+    with_notes_.erase(id);
 }
 
 void Cluster::Recount(JobId id) {

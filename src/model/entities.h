@@ -85,9 +85,12 @@ struct Quota {
   std::vector<ResourceId> listed;  // the names that it limits, sorted
   SpecId spec;                     // from its nodeSelector; invalid: may go to any
   ClassId quota_class;
-  std::vector<QueueId> queues;        // that may use it, sorted
-  std::vector<TaskId> users;          // bound pods that name it and open claims on it, by id
-  NodeId status_node;                 // what its status says
+  std::vector<QueueId> queues;  // that may use it, sorted
+  std::vector<TaskId> users;    // bound pods that name it and open claims on it, by id
+  NodeId status_node;           // what its status says
+  NodeId static_node;           // where it is asked to be; invalid: anywhere
+  // Since when its status doesn't count: its node was bound beyond what it has (F20).
+  std::optional<WallTime> refused;
   NodeId planned;                     // session: where the plan puts it, before hop 2 does
   NodeId chosen;                      // session: where hop 2 put it
   std::vector<Reservation> reserved;  // for successors of members that were lost

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "model/complain.h"
 #include "model/pod_terms.h"
+#include "model/quota_terms.h"
 
 namespace sky::model {
 namespace {
@@ -109,6 +110,8 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
   for (const auto& [name, value] : facts.request)
     text += fmt::format("|{}={}", name.value(), value);
   if (HasPodTerms(pod)) text += fmt::format("|{}", ReadByOwnTerms(pod));
+  for (const std::string_view note : {key::kRequiredMountPoints, key::kPodQuotaAffinity})
+    text += fmt::format("|{}", pod.metadata.Annotation(note));
   text += fmt::format("|{}|{}", facts.required_quota, static_cast<int>(facts.spot));
   return names.classes.Intern(text);
 }
@@ -134,6 +137,13 @@ void CheckNotes(const api::Pod& pod, PodFacts& facts) {
   if (!inherit.empty() && (inherit == pod.metadata.name || inherit == pod.metadata.uid))
     Complain(&facts.problem, key::kInheritResourceFrom, inherit,
              "a pod can't inherit from itself; it is ignored");
+  const std::string_view terms = pod.metadata.Annotation(key::kPodQuotaAffinity);
+  if (terms.empty()) return;
+  const auto read = ReadQuotaTerms(terms);
+  facts.quota_terms = read.has_value();
+  if (!read)
+    Complain(&facts.problem, key::kPodQuotaAffinity, terms,
+             fmt::format("{}; it is ignored", read.error().message()));
 }
 
 // A stranger's spot pod uses cards too; its notes are its own matter.
@@ -199,6 +209,41 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   return facts;
 }
 
+std::vector<std::string> PartsOf(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    if (!part.empty()) parts.emplace_back(part);
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return parts;
+}
+
+std::vector<std::string> MountsOf(const api::Node& node, Duration tolerance) {
+  constexpr std::string_view kPrefix = "infiniai-fs-";
+  const api::Condition* ready = node.FindCondition("Ready");
+  std::vector<std::string> mounts;
+  if (ready == nullptr) return mounts;
+  for (const api::Condition& condition : node.status.conditions) {
+    if (!condition.type.starts_with(kPrefix) || condition.status != "True") continue;
+    // Heard of since the node came back: what an earlier life of the machine had mounted is gone.
+    const auto& beat = condition.last_heartbeat_time.at;
+    const auto& since = ready->last_transition_time.at;
+    if (since && (!beat || *beat <= *since - tolerance)) continue;
+    InsertSorted(mounts, condition.type.substr(kPrefix.size()));
+  }
+  return mounts;
+}
+
+std::string StaticNodeOf(const api::Quota& quota) {
+  if (!quota.spec.static_bind_node.empty()) return quota.spec.static_bind_node;
+  const auto& fixed = quota.status.static_bind_status;
+  return fixed ? fixed->node_name : std::string();
+}
+
 SpecId SpecOf(const api::StringMap& labels, const Settings& settings, Names& names) {
   const std::string* longest = nullptr;
   std::string_view value;
@@ -256,15 +301,7 @@ JobNotes ReadJobNotes(const api::ObjectMeta& meta) {
       Complain(&notes.problem, found->first, found->second,
                "a whole number from 1 is wanted; it is ignored");
   }
-  std::string_view order = meta.Annotation(key::kTaskOrder);
-  while (!order.empty()) {
-    const size_t comma = order.find(',');
-    std::string_view role = order.substr(0, comma);
-    while (role.starts_with(' ')) role.remove_prefix(1);
-    while (role.ends_with(' ')) role.remove_suffix(1);
-    if (!role.empty()) notes.task_order.emplace_back(role);
-    order = comma == std::string_view::npos ? std::string_view{} : order.substr(comma + 1);
-  }
+  notes.task_order = PartsOf(meta.Annotation(key::kTaskOrder));
   notes.affinity_key = std::string(meta.Annotation(key::kTopologyAffinityKey));
   if (const auto found = meta.annotations.find(key::kReservationTTL);
       found != meta.annotations.end()) {

@@ -15,6 +15,13 @@
 
 namespace sky::model {
 
+// Ids of the mount points that a node has ready, sorted.
+std::vector<std::string> MountsOf(const api::Node& node, Duration tolerance);
+// The parts of "a, b,c"; empty ones don't count.
+std::vector<std::string> PartsOf(std::string_view text);
+// Where a quota is asked to be: by its spec, else by what a controller has written; "": anywhere.
+std::string StaticNodeOf(const api::Quota& quota);
+
 std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod,
                                              const Settings& settings, Names& names);
 

@@ -31,6 +31,10 @@ class Interner {
     ids_.emplace(names_.back(), id);
     return id;
   }
+  bool Has(std::string_view name) const {
+    const std::shared_lock lock(mutex_);
+    return ids_.contains(name);
+  }
   // Valid as long as the interner lives.
   std::string_view Name(Id<Tag> id) const {
     const std::shared_lock lock(mutex_);

@@ -24,7 +24,9 @@ struct Node {
   std::shared_ptr<const api::Node> object;
   Resources allocatable;
   bool ready = false, unschedulable = false;
-  bool lost = false;    // not Ready, or gone, for longer than nodeLostAfter
+  bool lost = false;  // not Ready, or gone, for longer than nodeLostAfter
+  // Not usable (cordoned nodes aren't either) for longer than staticGrace: nobody waits for it.
+  bool forsaken = false;
   std::string problem;  // a malformed note
   int64_t index = 0;    // physical order; kNoIndex last
   SpecId spec;
@@ -32,11 +34,13 @@ struct Node {
   uint64_t static_generation = 0;  // moves when anything that a NodeStatic predicate reads changes
   int refs = 0;                    // quota statuses and topologies that name it
   SpotPools pools;
+  std::vector<std::string> mounts;      // ids of storage that is ready there, sorted
   std::vector<TaskId> tasks;            // pods on it, finished ones not, by id
   std::vector<TaskId> direct;           // claims on it that have no quota, by id
   std::vector<QuotaId> quotas;          // bound here, by id
   std::vector<QuotaId> planned_quotas;  // session: planned here, by id
   std::vector<ClassId> avoided;         // whose pods its kubelet refused, sorted
+  std::vector<QuotaId> static_quotas;   // asked to be here, by id
 
   // derived: the two ledgers. Where amounts are what pods occupy, a spot pod occupies its cards too
   Resources used;            // by pods on it, all schedulers' (Idle = Allocatable − Used)
@@ -50,6 +54,9 @@ struct Node {
   static constexpr int64_t kNoIndex = INT64_MAX;
 
   bool exists() const { return object != nullptr; }
+  bool usable() const {
+    return exists() && ready && !unschedulable && !object->metadata.deleting();
+  }
   Resources Idle() const { return allocatable - used; }
   Resources QuotaIdle() const { return allocatable - quota_requests; }
   Resources FutureIdle() const { return allocatable - used + releasing; }

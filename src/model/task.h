@@ -59,6 +59,7 @@ struct PodFacts {
   std::optional<int64_t> index;  // rank; absent when nothing usable names one
   bool gated = false, terminal = false, deleting = false;
   bool tolerates_cordon = false;
+  bool quota_terms = false;               // asks to be near or away from quotas
   SpotMode spot = SpotMode::kNone;        // asks the spot resource, whoever schedules it
   ResourceId spot_resource, spot_device;  // of a spot pod: its name, and its cards'
   bool needs_rdma = false;                // asks a RoCE or IB device

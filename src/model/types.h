@@ -44,6 +44,8 @@ struct Settings {
   Duration zone_hold_down = std::chrono::seconds(60);   // a lost switch counts after this
   Duration reservation_ttl = std::chrono::minutes(10);  // of a lost member's place
   std::string spot_resource = "infini-ai.com/spot-gpu", spot_device = "nvidia.com/gpu";
+  // A mount point counts when its last heartbeat is later than the node's Ready less so much.
+  Duration mount_tolerance = std::chrono::seconds(90);
   // Controller kinds whose pods wait for a PodGroup that the controller-manager makes (section 7).
   std::vector<std::string> grouped_owner_kinds = {
       "Job",      "JobSet",     "LeaderWorkerSet", "StatefulSet", "Deployment", "ReplicaSet",

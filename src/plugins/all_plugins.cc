@@ -10,7 +10,9 @@
 #include "plugins/nodeorder/nodeorder.h"
 #include "plugins/predicates/predicates.h"
 #include "plugins/priority/priority.h"
+#include "plugins/quotaaffinity/quotaaffinity.h"
 #include "plugins/quotapredicates/quotapredicates.h"
+#include "plugins/storage/storage.h"
 #include "plugins/sylas/sylas.h"
 #include "plugins/topology/topology.h"
 
@@ -29,6 +31,8 @@ void AddAllPlugins(framework::Registry& registry) {
   registry.plugins.emplace("drf", Drf::Kind());
   registry.plugins.emplace("jobqueue", JobQueues::Kind());
   registry.plugins.emplace("backoff", Backoff::Kind());
+  registry.plugins.emplace("quotaaffinity", QuotaAffinity::Kind());
+  registry.plugins.emplace("storage", Storage::Kind());
 }
 
 }  // namespace sky::plugins

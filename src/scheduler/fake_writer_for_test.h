@@ -29,7 +29,7 @@ class FakeWriter final : public cache::ClusterWriter {
   Calls<std::string, cache::Written> evictions;  // "ns/name uid"
   Calls<std::string, api::Pod> pod_reads;
   Calls<std::string, api::PodGroup> group_reads;
-  Calls<std::pair<std::string, std::string>, cache::Written> quota_patches;
+  Calls<std::pair<std::string, std::string>, cache::Written> quota_patches, queue_patches;
   Calls<std::pair<std::string, api::Condition>, cache::Written> conditions;
   std::vector<api::Condition> all_conditions;  // of the last write on a group
   std::vector<std::string> pod_versions;       // on which pods' conditions were written
@@ -80,6 +80,10 @@ class FakeWriter final : public cache::ClusterWriter {
   void PatchQuotaStatus(const std::string& name, const std::string& body,
                         cache::Done<cache::Written> done) override {
     quota_patches.push_back({{name, body}, std::move(done)});
+  }
+  void PatchQueueStatus(const std::string& name, const std::string& body,
+                        cache::Done<cache::Written> done) override {
+    queue_patches.push_back({{name, body}, std::move(done)});
   }
   void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                const std::vector<api::Condition>& all,

@@ -123,6 +123,13 @@ void KubeWriter::PatchQuotaStatus(const std::string& name, const std::string& bo
                                  WithoutBody<api::Quota>(std::move(done)));
 }
 
+void KubeWriter::PatchQueueStatus(const std::string& name, const std::string& body,
+                                  Done<Written> done) {
+  client_.MergePatch<api::Queue>("", name, kube::Part::kStatus, body,
+                                 Write(kube::Urgency::kOrdinary),
+                                 WithoutBody<api::Queue>(std::move(done)));
+}
+
 void KubeWriter::ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                          const std::vector<api::Condition>& conditions,
                                          Done<Written> done) {

@@ -37,6 +37,8 @@ class KubeWriter final : public cache::ClusterWriter {
                    cache::Done<api::PodGroup> done) override;
   void PatchQuotaStatus(const std::string& name, const std::string& body,
                         cache::Done<cache::Written> done) override;
+  void PatchQueueStatus(const std::string& name, const std::string& body,
+                        cache::Done<cache::Written> done) override;
   void ApplyPodGroupConditions(const std::string& ns, const std::string& name,
                                const std::vector<api::Condition>& conditions,
                                cache::Done<cache::Written> done) override;

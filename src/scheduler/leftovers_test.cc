@@ -73,6 +73,8 @@ struct Leftovers : ::testing::Test {
       FakeWriter::Answer(api.group_reads, Result<api::PodGroup>(group));
     while (!api.quota_patches.empty())
       FakeWriter::Answer(api.quota_patches, Result<Written>(Written{}));
+    while (!api.queue_patches.empty())
+      FakeWriter::Answer(api.queue_patches, Result<Written>(Written{}));
     while (!api.conditions.empty()) FakeWriter::Answer(api.conditions, Result<Written>(Written{}));
     while (!api.queues.empty()) FakeWriter::Answer(api.queues, Result<Written>(Written{}));
   }

@@ -140,6 +140,13 @@ std::string PictureWriter::Patch(const Picture& picture) {
   status["allocated"] = picture.status.allocated.empty() ? nlohmann::json() : std::move(allocated);
   if (picture.status.tasks.empty()) status["tasks"] = nullptr;
   if (picture.status.reserved_tasks.empty()) status["reservedTasks"] = nullptr;
+  if (picture.conditions) {
+    // Whole, as every list: the version keeps others' conditions from being lost.
+    api::QuotaStatus listed;
+    listed.conditions = *picture.conditions;
+    status["conditions"] =
+        nlohmann::json::parse(api::Encode(listed)).value("conditions", nlohmann::json());
+  }
   return nlohmann::json{
       {"metadata", {{"resourceVersion", picture.resource_version}, {"uid", picture.uid}}},
       {"status", std::move(status)}}

@@ -20,6 +20,7 @@
 #include "kube/http.h"
 #include "kube/kubeconfig.h"
 #include "kube/measured_transport.h"
+#include "scheduler/config_watch.h"
 #include "scheduler/cycle_thread.h"
 #include "scheduler/elected.h"
 #include "scheduler/feeds.h"
@@ -27,6 +28,7 @@
 #include "scheduler/kube_metrics.h"
 #include "scheduler/kube_writer.h"
 #include "scheduler/metrics.h"
+#include "scheduler/words.h"
 #include "server/http_server.h"
 
 namespace sky::scheduler {
@@ -108,6 +110,7 @@ class Running {
   Running() : lease_(clock_) {}
   Status StartHttp(const ProcessOptions& options);
   server::Response Answer(const server::Request& asked);
+  void WatchConfig(const ProcessOptions& options, framework::Config config);
   void StartElection(const std::optional<kube::ElectionOptions>& election);
   template <class Fn>
   auto OnLoop(Fn fn) {
@@ -128,6 +131,7 @@ class Running {
   CycleThread cycles_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Feeds> feeds_;
+  std::unique_ptr<ConfigWatch> config_watch_;
   std::unique_ptr<kube::Election> election_;
   Metrics metrics_;
   std::unique_ptr<server::HttpServer> http_server_;
@@ -137,7 +141,7 @@ Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
   const std::optional<kube::ElectionOptions> election = TRY(ElectionOf(options));
   const framework::Registry registry = AllKnown();
   framework::Config config = TRY(ReadConfig(options.config_file, registry));
-  auto engine = TRY(framework::Engine::Make(registry, std::move(config)));
+  auto engine = TRY(framework::Engine::Make(registry, config));
   const kube::Access access =
       TRY(kube::LoadAccess(kube::AccessOptions::FromEnvironment(options.kubeconfig)));
   std::unique_ptr<Running> running(new Running);
@@ -161,6 +165,7 @@ Result<std::unique_ptr<Running>> Running::Start(const ProcessOptions& options) {
   if (Status http = running->StartHttp(options); !http)
     return std::unexpected(std::move(http).error());
   running->feeds_->Start();
+  if (!options.config_file.empty()) running->WatchConfig(options, std::move(config));
   running->StartElection(election);
   return running;
 }
@@ -208,6 +213,28 @@ server::Response Running::Answer(const server::Request& asked) {
     response.body = "there are /healthz, /readyz, /metrics and /diagnose/job/NAMESPACE/NAME\n";
   }
   return response;
+}
+
+// The lease stands for the program in its events.
+void Running::WatchConfig(const ProcessOptions& options, framework::Config config) {
+  api::ObjectReference lease;
+  lease.api_version = "coordination.k8s.io/v1";
+  lease.kind = "Lease";
+  lease.namespace_ = options.lease_namespace;
+  lease.name = options.lease_name;
+  ConfigWatch::Callbacks callbacks;
+  callbacks.use = [this](std::unique_ptr<framework::Engine> engine) {
+    scheduler_->Use(std::move(engine));
+  };
+  callbacks.tell = [this, lease, file = options.config_file](
+                       bool warning, const std::string& reason, const std::string& note) {
+    spdlog::log(warning ? spdlog::level::warn : spdlog::level::info, "{}: {}", file, note);
+    recorder_->Note(
+        {lease, warning, reason, "ReadingConfiguration", Words(Error(Code::kInvalid, note))});
+  };
+  config_watch_ = std::make_unique<ConfigWatch>(http_client_->loop(), options.config_file,
+                                                AllKnown(), std::move(config), callbacks);
+  http_client_->loop().Post([this] { config_watch_->Start(); });
 }
 
 void Running::StartElection(const std::optional<kube::ElectionOptions>& election) {

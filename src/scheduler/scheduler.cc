@@ -27,6 +27,9 @@ Scheduler::Scheduler(kube::Loop& loop, std::unique_ptr<framework::Engine> engine
       pictures_(
           loop, cache_, writer, engine_->config().min_fix_quota_interval,
           [this] { return MayWrite(); }, [this] { return executor_.queued() > 0; }),
+      queue_pictures_(
+          loop, cache_, writer, [this] { return MayWrite(); },
+          [this] { return executor_.queued() > 0; }),
       backoffs_(loop, cache_, [this] { Noticed(Effect::kRelevant); }),
       reporter_(loop, cache_, writer, *names_, engine_->config().start_timeout,
                 [this] { return MayWrite(); }),
@@ -70,8 +73,8 @@ bool Scheduler::MayWrite() const {
 }
 
 bool Scheduler::Idle() const {
-  return !running_ && executor_.Idle() && pictures_.in_flight() == 0 && reporter_.Idle() &&
-         member_words_.in_flight() == 0;
+  return !running_ && executor_.Idle() && pictures_.in_flight() == 0 &&
+         queue_pictures_.in_flight() == 0 && reporter_.Idle() && member_words_.in_flight() == 0;
 }
 
 void Scheduler::OnSynced() {
@@ -117,12 +120,14 @@ void Scheduler::Begin() {
   AskForGroups(true);
   WatchLosses();
   pictures_.Poke();
+  queue_pictures_.Poke();
   ScheduleCycle(Duration::zero());
 }
 
 void Scheduler::Noticed(Effect effect) {
   if (effect == Effect::kNothing || !Active()) return;
   pictures_.Poke();
+  queue_pictures_.Poke();
   if (effect != Effect::kRelevant) return;
   ReadStaleGroups();
   WatchLosses();
@@ -144,6 +149,14 @@ void Scheduler::ScheduleCycle(Duration wait) {
     timer_ = 0;
     RunCycle();
   }));
+}
+
+void Scheduler::Use(std::unique_ptr<framework::Engine> engine) {
+  next_engine_ = std::move(engine);
+  if (running_) return;  // the cycle that is under way is still the old one's
+  engine_ = std::move(next_engine_);
+  WatchLosses();
+  ScheduleCycle(engine_->config().batch_delay);
 }
 
 void Scheduler::CycleNow() {
@@ -170,6 +183,7 @@ void Scheduler::RunCycle() {
 
 framework::CycleResult Scheduler::Work(uint64_t cycle, Instant now) {
   SetLogCycle(cycle);
+  cache_.RefuseOverbound();
   renewed_ = cache_.UpdateSnapshot(snapshot_);
   return engine_->Run(snapshot_, now, cycle, [this](cache::Round& round) {
     auto number = cache_.Assume(round, snapshot_);
@@ -202,7 +216,9 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
   pictures_.Poke();
   WatchReservations();
+  queue_pictures_.Poke();
   if (after_cycle) after_cycle(result);
+  if (next_engine_) Use(std::move(next_engine_));
   const auto& config = engine_->config();
   Duration wait = result.unfinished ? Duration::zero()
                   : again || again_ ? config.batch_delay
@@ -258,7 +274,8 @@ void Scheduler::GroupsRead(size_t groups) {
 }
 
 void Scheduler::WatchLosses() {
-  const auto next = cache_.NextLoss(engine_->config().node_lost_after);
+  const auto next =
+      cache_.NextLoss(engine_->config().node_lost_after, engine_->config().static_grace);
   if (!next || (loss_timer_ != 0 && loss_at_ <= *next)) return;
   if (loss_timer_ != 0) loop_.Cancel(loss_timer_);
   loss_at_ = *next;
@@ -266,7 +283,8 @@ void Scheduler::WatchLosses() {
   loss_timer_ = loop_.RunAfter(wait, alive_.Guard([this] {
     loss_timer_ = 0;
     cache_.SetNow(loop_.clock().Now());
-    Noticed(cache_.MarkLostNodes(engine_->config().node_lost_after));
+    Noticed(
+        cache_.MarkLostNodes(engine_->config().node_lost_after, engine_->config().static_grace));
     WatchLosses();
   }));
 }

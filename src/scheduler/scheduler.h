@@ -23,6 +23,7 @@
 #include "scheduler/leadership.h"
 #include "scheduler/member_words.h"
 #include "scheduler/picture_writer.h"
+#include "scheduler/queue_writer.h"
 #include "scheduler/reporter.h"
 
 namespace sky::scheduler {
@@ -64,6 +65,8 @@ class Scheduler {
   const Diagnoses& diagnoses() const { return diagnoses_; }
   const SchedulerStats& stats() const { return stats_; }
   uint64_t cycle() const { return cycle_; }
+  // From the next cycle on: another configuration, with plugins and actions made for it.
+  void Use(std::unique_ptr<framework::Engine> engine);
   // Runs a cycle now unless one is under way: for tests that count cycles.
   void CycleNow();
   // Called after each cycle, on the loop.
@@ -101,7 +104,7 @@ class Scheduler {
   ExecutorEvents MakeEvents();
 
   kube::Loop& loop_;
-  std::unique_ptr<framework::Engine> engine_;
+  std::unique_ptr<framework::Engine> engine_, next_engine_;
   cache::ClusterWriter& writer_;
   const Leadership& leadership_;
   Worker worker_;
@@ -111,6 +114,7 @@ class Scheduler {
   kube::Lifeline alive_;
   Executor executor_;
   PictureWriter pictures_;
+  QueueWriter queue_pictures_;
   Backoffs backoffs_;
   Reporter reporter_;
   MemberWords member_words_;

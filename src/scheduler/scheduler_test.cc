@@ -41,9 +41,10 @@ struct SchedulerTest : ::testing::Test {
   std::unique_ptr<Scheduler> scheduler;
   std::vector<Duration> cycles;  // since the last Begin
   MonoTime began;
+  framework::Registry registry;
+  std::function<void()> during;  // a cycle, once
 
   SchedulerTest() {
-    framework::Registry registry;
     registry.plugins.emplace(
         "clockwork",
         framework::PluginKind{
@@ -52,9 +53,10 @@ struct SchedulerTest : ::testing::Test {
             },
             {},
             {}});
-    auto engine = framework::Engine::Make(registry, framework::DefaultConfig(registry.Known()));
-    SKY_CHECK(engine.has_value(), "{}", engine.error().message());
-    scheduler = std::make_unique<Scheduler>(loop, std::move(*engine), writer, leads, RunInline);
+    scheduler = std::make_unique<Scheduler>(loop, Engine(), writer, leads, [this](auto work) {
+      work();
+      if (during) std::exchange(during, nullptr)();
+    });
     scheduler->after_cycle = [this](const framework::CycleResult&) {
       cycles.push_back(clock.Mono() - began);
     };
@@ -66,6 +68,14 @@ struct SchedulerTest : ::testing::Test {
   }
   ~SchedulerTest() override { scheduler->Stop(); }
 
+  // As the defaults say, but for its period.
+  std::unique_ptr<framework::Engine> Engine(Duration period = 1s) const {
+    framework::Config config = framework::DefaultConfig(registry.Known());
+    config.period = period;
+    auto engine = framework::Engine::Make(registry, config);
+    SKY_CHECK(engine.has_value(), "{}", engine.error().message());
+    return std::move(*engine);
+  }
   // Time begins anew behind the last cycle.
   void Begin() {
     loop.Advance(1s);
@@ -152,6 +162,18 @@ TEST_F(SchedulerTest, NothingRunsBeforeItLeadsOrAfterItHasStopped) {
   NewPod("q");
   loop.Advance(5s);
   EXPECT_EQ(cycles.size(), 1u);
+}
+
+TEST_F(SchedulerTest, AnotherConfigurationIsInForceFromTheNextCycleOnWhichComesAtOnce) {
+  scheduler->Use(Engine(2s));
+  loop.Advance(5s);
+  EXPECT_EQ(cycles, (Times{20ms, 2020ms, 4020ms}));
+}
+
+TEST_F(SchedulerTest, ACycleThatIsUnderWayEndsAsItBegan) {
+  during = [&] { scheduler->Use(Engine(3s)); };
+  loop.Advance(5s);
+  EXPECT_EQ(cycles, (Times{1s, 1020ms, 4020ms}));
 }
 
 // Rows of what is gone are used again only after a snapshot without them.

@@ -175,7 +175,7 @@ void Cluster::Finish(const std::string& pod) {
 void Cluster::Tick(Duration by) {
   now_ += by;
   cache_->SetNow(now());
-  cache_->MarkLostNodes(engine_->config().node_lost_after);
+  cache_->MarkLostNodes(engine_->config().node_lost_after, engine_->config().static_grace);
 }
 
 std::vector<cache::Round> Cluster::Decide() {
@@ -184,6 +184,7 @@ std::vector<cache::Round> Cluster::Decide() {
     const auto found = groups.find(stale.key);
     cache_->ConfirmGroup(stale, found == groups.end() ? nullptr : found->second);
   }
+  cache_->RefuseOverbound();
   cache_->UpdateSnapshot(snapshot_);
   result_ = engine_->Run(snapshot_, now(), ++cycle_, [this](cache::Round& round) {
     if (surprise_) std::exchange(surprise_, nullptr)();

@@ -29,10 +29,19 @@ Verdict InQueue(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   return Verdict::Fit();
 }
 
+// NodeToBeScheduled: the node to which a quota is bound statically, or to be bound, can take tasks.
+bool StaticNodeReady(const Cluster& cluster, const model::Quota& quota) {
+  if (!quota.static_node.valid()) return true;
+  const model::Node& node = cluster.nodes()[quota.static_node];
+  if (quota.node.valid() ? quota.node != quota.static_node : node.forsaken) return true;
+  return node.exists() && node.ready;
+}
+
 // A quota limits only the names that it lists (request + shadow).
 Verdict HasRoom(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   const model::Quota& quota = cluster.quotas()[quota_id];
   if (!quota.usable()) return Verdict::NotNow(Reason::kInsufficientQuota);
+  if (!StaticNodeReady(cluster, quota)) return Verdict::NotNow(Reason::kStaticNodeNotReady);
   const Resources asked = quota.Limited(cluster.tasks()[task_id].facts->request);
   const model::ResourceNames& names = cluster.names().resources;
   const Resources limit = quota.limit(), room = limit - quota.task_sum;
@@ -52,7 +61,8 @@ Verdict HasRoom(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
                          asked[name], room[name], name);
 }
 
-// Bound quotas before free ones; inside a tier the one that the task fills best.
+// On their static node, or to go there, then bound to any other, then free; inside a tier the one
+// that the task fills best.
 int64_t TierScore(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
   const model::Quota& quota = cluster.quotas()[quota_id];
   int64_t fill = 100;
@@ -64,13 +74,22 @@ int64_t TierScore(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
     // Amounts may be near the end of int64: divide first where a product could overflow.
     fill = std::min(fill, limit > INT64_MAX / 100 ? used / (limit / 100) : used * 100 / limit);
   }
-  return (quota.node.valid() ? 60 : 0) + std::clamp<int64_t>(fill, 0, 100) * 40 / 100;
+  const bool is_static = quota.static_node.valid() &&
+                         (quota.node.valid() ? quota.node == quota.static_node
+                                             : !cluster.nodes()[quota.static_node].forsaken);
+  const int64_t tier = is_static ? 70 : quota.node.valid() ? 40 : 0;
+  return tier + std::clamp<int64_t>(fill, 0, 100) * 30 / 100;
 }
 
 Verdict SelectsNode(const Cluster& cluster, QuotaId quota_id, NodeId node_id) {
   const model::Node& node = cluster.nodes()[node_id];
   const auto& object = cluster.quotas()[quota_id].object;
   if (!node.exists() || !object) return Verdict::NotNow(Reason::kNodeNotReady);
+  // One that is to be bound statically has one candidate, as long as it may be waited for.
+  if (const NodeId fixed = cluster.quotas()[quota_id].static_node;
+      fixed.valid() && fixed != node_id && !cluster.nodes()[fixed].forsaken)
+    return Verdict::NotNow(cluster.nodes()[fixed].usable() ? Reason::kNodeSelectorMismatch
+                                                           : Reason::kStaticNodeNotReady);
   return api::MatchesNode(object->spec.node_selector, nullptr, node.name,
                           node.object->metadata.labels)
              ? Verdict::Fit()

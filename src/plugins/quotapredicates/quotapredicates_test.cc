@@ -177,8 +177,8 @@ RC_GTEST_PROP(QuotaScore, IsBoundedAndNoFreeQuotaEverBeatsABoundOne, (uint64_t s
   const model::QuotaId both[] = {open.Quota("bound"), open.Quota("free")};
   const auto scores = open->task_to_quota.Scores(open.Task("p"), both);
   for (const int64_t score : scores) RC_ASSERT(score >= 0 && score <= 100'000);
-  RC_ASSERT(scores[0] > scores[1] || scores[0] == 100'000 || scores[0] == 60'000);
-  RC_ASSERT(scores[0] >= 60'000 && scores[1] <= 40'000);
+  RC_ASSERT(scores[0] > scores[1] || scores[0] == 70'000 || scores[0] == 40'000);
+  RC_ASSERT(scores[0] >= 40'000 && scores[0] <= 70'000 && scores[1] <= 30'000);
 }
 
 TEST_F(QuotaTest, AWholeCycleTakesTheTiersInTheirOrder) {
