@@ -54,7 +54,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                         Check<NodeTopology>,
                                         Check<Placement>,
                                         Check<QuotaSet>,
-                                        Check<PriorityClass>};
+                                        Check<PriorityClass>,
+                                        Check<PersistentVolumeClaim>,
+                                        Check<PersistentVolume>,
+                                        Check<StorageClass>,
+                                        Check<CSINode>};
   kChecks[data[0] % std::size(kChecks)](text);
   return 0;
 }

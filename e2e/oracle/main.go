@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The oracle: kube-scheduler's own filter and score plugins, asked about small clusters. Each line of
-// standard input is a case {nodes, pods, namespaces, pod, candidates}; each line of standard output says
+// standard input is a case {nodes, pods, namespaces, pod, candidates, claims, volumes, classes, limits}; each line of standard output says
 // which nodes every filter lets the pod have, and the normalised scores of the candidates. The
 // comparer (src/testing/oracle, oracle_compare.cc) draws the cases and holds our own answers beside these.
 package main
@@ -10,13 +10,20 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -31,8 +38,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumerestrictions"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 )
 
 type question struct {
@@ -41,6 +52,11 @@ type question struct {
 	Namespaces []*v1.Namespace `json:"namespaces"`
 	Pod        *v1.Pod         `json:"pod"`
 	Candidates []string        `json:"candidates"` // that are scored
+
+	Claims  []*v1.PersistentVolumeClaim `json:"claims"`
+	Volumes []*v1.PersistentVolume      `json:"volumes"`
+	Classes []*storagev1.StorageClass   `json:"classes"`
+	Limits  []*storagev1.CSINode        `json:"limits"`
 }
 
 // A score is absent when its plugin has nothing to say about the pod.
@@ -53,6 +69,7 @@ type answer struct {
 type handle struct {
 	fwk.Handle
 	snapshot  *cache.Snapshot
+	client    clientset.Interface
 	informers informers.SharedInformerFactory
 }
 
@@ -60,6 +77,18 @@ func (h *handle) SnapshotSharedLister() fwk.SharedLister                 { retur
 func (h *handle) SharedInformerFactory() informers.SharedInformerFactory { return h.informers }
 func (h *handle) Parallelizer() fwk.Parallelizer                         { return inOrder{} }
 func (h *handle) SharedDRAManager() fwk.SharedDRAManager                 { return nil }
+func (h *handle) ClientSet() clientset.Interface                         { return h.client }
+func (h *handle) SharedCSIManager() fwk.CSIManager                       { return h }
+
+// What kube-scheduler keeps of CSINodes beside the API's is about scaling clusters.
+func (h *handle) CSINodes() fwk.CSINodeLister {
+	return csiNodes{h.informers.Storage().V1().CSINodes().Lister()}
+}
+
+type csiNodes struct{ lister storagelisters.CSINodeLister }
+
+func (c csiNodes) Get(name string) (*storagev1.CSINode, error) { return c.lister.Get(name) }
+func (c csiNodes) List() ([]*storagev1.CSINode, error)         { return c.lister.List(labels.Everything()) }
 
 // The clusters are small.
 type inOrder struct{}
@@ -68,6 +97,16 @@ func (inOrder) Until(_ context.Context, pieces int, work workqueue.DoWorkPieceFu
 	for piece := range pieces {
 		work(piece)
 	}
+}
+
+// The informers never run: what a question holds is all there is.
+func fill[T any](informer toolscache.SharedIndexInformer, objects []T) error {
+	for _, object := range objects {
+		if err := informer.GetIndexer().Add(object); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type maker func(ctx context.Context, h fwk.Handle, features feature.Features) (fwk.Plugin, error)
@@ -99,6 +138,13 @@ var (
 		"NodeResourcesFit":  fit(config.LeastAllocated),
 		"InterPodAffinity":  pods,
 		"PodTopologySpread": spread,
+	}
+	// What claims have to say, in several plugins: a node is for a pod when it is for all of them.
+	volumes = []maker{
+		with(&config.VolumeBindingArgs{BindTimeoutSeconds: 600}, volumebinding.New),
+		with(nil, volumezone.New),
+		with(nil, volumerestrictions.New),
+		with(nil, nodevolumelimits.NewCSI),
 	}
 	scorers = map[string]maker{
 		"NodeAffinity":      affinity,
@@ -184,14 +230,21 @@ func ask(ctx context.Context, features feature.Features, line []byte) (*answer, 
 	if err := json.Unmarshal(line, &q); err != nil {
 		return nil, err
 	}
+	client := fake.NewClientset()
 	h := &handle{
 		snapshot:  cache.NewSnapshot(q.Pods, q.Nodes),
-		informers: informers.NewSharedInformerFactory(fake.NewClientset(), 0),
+		client:    client,
+		informers: informers.NewSharedInformerFactory(client, 0),
 	}
-	for _, namespace := range q.Namespaces {
-		if err := h.informers.Core().V1().Namespaces().Informer().GetIndexer().Add(namespace); err != nil {
-			return nil, err
-		}
+	core, storage := h.informers.Core().V1(), h.informers.Storage().V1()
+	if err := errors.Join(
+		fill(core.Namespaces().Informer(), q.Namespaces),
+		fill(core.PersistentVolumeClaims().Informer(), q.Claims),
+		fill(core.PersistentVolumes().Informer(), q.Volumes),
+		fill(storage.StorageClasses().Informer(), q.Classes),
+		fill(storage.CSINodes().Informer(), q.Limits),
+	); err != nil {
+		return nil, err
 	}
 	nodes, err := h.snapshot.NodeInfos().List()
 	if err != nil {
@@ -213,6 +266,25 @@ func ask(ctx context.Context, features feature.Features, line []byte) (*answer, 
 		}
 		if a.Feasible[name], err = feasible(ctx, plugin, q.Pod, nodes); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for i, make := range volumes {
+		// What one refuses everywhere makes others err.
+		if i > 0 && len(a.Feasible["Volumes"]) == 0 {
+			break
+		}
+		plugin, err := make(ctx, h, features)
+		if err != nil {
+			return nil, err
+		}
+		names, err := feasible(ctx, plugin, q.Pod, nodes)
+		if err != nil {
+			return nil, fmt.Errorf("volumes: %w", err)
+		}
+		if i == 0 {
+			a.Feasible["Volumes"] = names
+		} else {
+			a.Feasible["Volumes"] = slices.DeleteFunc(a.Feasible["Volumes"], func(name string) bool { return !slices.Contains(names, name) })
 		}
 	}
 	for name, make := range scorers {

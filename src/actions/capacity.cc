@@ -83,7 +83,8 @@ bool LacksRoomAlone(const Verdict& verdict) {
 }
 
 size_t Capacities::Subject(const Session& session, const Pool& pool) {
-  Key key{session.cluster().tasks()[pool.task].facts->task_class, {}};
+  // Claims of volumes are asked about pair by pair: nothing that is kept reads them.
+  Key key{session.cluster().tasks()[pool.task].facts->node_class, {}};
   for (const FreeShelf& shelf : pool.shelves) key.second.push_back(shelf.quota_class);
   if (subjects_.size() >= kSubjects && !subjects_.contains(key)) {
     subjects_.clear();
@@ -191,8 +192,9 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
       if (verdict.fit()) verdict = FitsRoom(cluster, pool.task, quota, node);
     }
     one.why.Add(verdict);
-    // That may change with another cell, or isn't so for others.
-    if (verdict.reason == model::Reason::kPodAffinityMismatch ||
+    // That may change with another cell, isn't so for others, or is another pod's matter.
+    if (!cluster.tasks()[pool.task].facts->claims.empty() ||
+        verdict.reason == model::Reason::kPodAffinityMismatch ||
         verdict.reason == model::Reason::kTopologySpreadMismatch ||
         verdict.reason == model::Reason::kEarmarkedForOther ||
         verdict.reason == model::Reason::kQuotaAffinityNotMatch ||

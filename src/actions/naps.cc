@@ -33,6 +33,13 @@ bool DependsOnPods(Session& session, JobId job) {
   return false;
 }
 
+bool HasClaims(const Cluster& cluster, JobId job) {
+  if (!cluster.volumes().used()) return false;
+  return std::ranges::any_of(cluster.jobs()[job].ranked, [&](model::TaskId member) {
+    return !cluster.tasks()[member].facts->claims.empty();
+  });
+}
+
 uint64_t PodsMoved(Session& session) {
   session.neighbours().Follow(session.cluster());
   return session.neighbours().changed() + 1;
@@ -50,6 +57,7 @@ void Naps::Sleep(Session& session, JobId job, Want want) {
   nap.job = cluster.jobs()[job].tick;
   nap.queues = cluster.queues_changed();
   nap.neighbours = neighbours;
+  nap.volumes = HasClaims(cluster, job) ? cluster.volumes().offered() + 1 : 0;
   nap.cells = want.zoned_job ? cluster.cells().rearranged() : 0;
   nap.statics = want.zone ? cluster.static_generation() + 1 : 0;
   nap.seen = Grown(cluster);
@@ -67,6 +75,7 @@ bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
                 nap.queues == cluster.queues_changed() &&
                 nap.earmarks == session.earmarks().ended() &&
                 (nap.neighbours == 0 || nap.neighbours == PodsMoved(session)) &&
+                (nap.volumes == 0 || nap.volumes == cluster.volumes().offered() + 1) &&
                 (nap.cells == 0 || nap.cells == cluster.cells().rearranged()) &&
                 (nap.statics == 0 || nap.statics == cluster.static_generation() + 1);
   if (const uint64_t grown = Grown(cluster);

@@ -49,6 +49,7 @@ class Naps {
   struct Nap {
     uint64_t job = 0, queues = 0;  // ticks of its row, and of what any queue says
     uint64_t neighbours = 0;       // of pods that terms are about; 0: it has nothing to do with any
+    uint64_t volumes = 0;          // of what is offered to claims; 0: it has none
     uint64_t cells = 0;            // when a node last entered or left one; 0: no matter
     uint64_t statics = 0;          // of all nodes, when it waits for a zone; 0: it doesn't
     uint64_t seen = 0;             // the tick up to which growth was looked at

@@ -13,6 +13,7 @@
 #include "actions/place_round.h"
 #include "actions/planner.h"
 #include "actions/round_tasks.h"
+#include "actions/volume_reasons.h"
 #include "framework/jobs_in_order.h"
 #include "model/begin.h"
 #include "model/roles.h"
@@ -173,6 +174,11 @@ class PlanJobs final : public framework::Action {
     }
     // A group that is being read again is planned when the answer is there.
     if (cluster.jobs()[id].unconfirmed) return;
+    if (VolumesMissing(session, id, why)) {
+      keeper_.NotAdmitted(session, id);
+      naps_.Sleep(session, id, {Want::What::kItself});
+      return session.Refuse(id, std::move(why));
+    }
     if (MinimumTooMuch(session, id, why)) {
       keeper_.NotAdmitted(session, id);
       return Limited(session, id, std::move(why));
@@ -183,6 +189,7 @@ class PlanJobs final : public framework::Action {
     const bool planned = planner.Make() || MakeInKept(session, *round, planner);
     if (!planned) {
       Want want = WithPatience(planner.want(), round->plan.why);
+      NameVolumes(session, id, round->plan.why);
       JudgeOrder(session, id, round->plan.why, want);
       if (!spot_) keeper_.Failed(session, *round, planner, want);
       budget -= planner.spent();

@@ -13,12 +13,14 @@
 #include "api/core.h"
 #include "api/crds.h"
 #include "api/pod.h"
+#include "api/volumes.h"
 #include "base/result.h"
 
 namespace sky::api {
 
-// Instantiated in json_core.cc, json_crds.cc and json_pod.cc for every kind in core.h, crds.h and
-// pod.h, and for ObjectMeta, QuotaTerms, QuotaStatus, PodGroupStatus, QueueStatus, NodeTopologySpec.
+// Instantiated in json_core.cc, json_crds.cc, json_pod.cc and json_volumes.cc for every kind in the
+// headers of these names, and for ObjectMeta, QuotaTerms, QuotaStatus, PodGroupStatus, QueueStatus,
+// NodeTopologySpec.
 template <class T>
 Result<T> Decode(std::string_view json);
 

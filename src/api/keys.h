@@ -32,6 +32,13 @@ inline constexpr std::string_view kOnPartialStart = "scheduling.infini-ai.com/on
 inline constexpr std::string_view kRequiredMountPoints =
     "scheduling.infini-ai.com/required-mount-points";
 inline constexpr std::string_view kPodQuotaAffinity = "scheduling.infini-ai.com/pod-quota-affinity";
+// On a claim whose node we chose: the UID of the pod for which.
+inline constexpr std::string_view kNodeSelectedFor = "scheduling.infini-ai.com/node-selected-for";
+// Kubernetes' own, on claims and volumes.
+inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+inline constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed";
+inline constexpr std::string_view kBoundByController = "pv.kubernetes.io/bound-by-controller";
+inline constexpr std::string_view kStorageClass = "volume.beta.kubernetes.io/storage-class";
 inline constexpr std::string_view kInUseFinalizer = "scheduling.infini-ai.com/in-use";
 
 }  // namespace sky::api::key

@@ -11,7 +11,8 @@ namespace sky::api {
 namespace {
 
 using Types = std::tuple<Pod, Node, Lease, Event, PodDisruptionBudget, PriorityClass, PodGroup,
-                         Queue, Quota, JobQueue, NodeTopology, Placement, QuotaSet>;
+                         Queue, Quota, JobQueue, NodeTopology, Placement, QuotaSet,
+                         PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode>;
 
 // In the order of Types.
 constexpr std::array<Kind, std::tuple_size_v<Types>> kKinds = {{
@@ -30,6 +31,11 @@ constexpr std::array<Kind, std::tuple_size_v<Types>> kKinds = {{
     {kGroup, kVersion, "NodeTopology", "nodetopologies", "nodetopology", "", false, true},
     {kGroup, kVersion, "Placement", "placements", "placement", "", true, false},
     {kGroup, kVersion, "QuotaSet", "quotasets", "quotaset", "qs", false, true},
+    {"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim", "pvc",
+     true, true},
+    {"", "v1", "PersistentVolume", "persistentvolumes", "persistentvolume", "pv", false, true},
+    {"storage.k8s.io", "v1", "StorageClass", "storageclasses", "storageclass", "sc", false, false},
+    {"storage.k8s.io", "v1", "CSINode", "csinodes", "csinode", "", false, false},
 }};
 
 template <class T, size_t I = 0>
@@ -90,6 +96,10 @@ template const Kind& KindOf<JobQueue>();
 template const Kind& KindOf<NodeTopology>();
 template const Kind& KindOf<Placement>();
 template const Kind& KindOf<QuotaSet>();
+template const Kind& KindOf<PersistentVolumeClaim>();
+template const Kind& KindOf<PersistentVolume>();
+template const Kind& KindOf<StorageClass>();
+template const Kind& KindOf<CSINode>();
 
 std::span<const Kind> AllKinds() { return kKinds; }
 

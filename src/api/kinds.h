@@ -10,6 +10,7 @@
 #include "api/core.h"
 #include "api/crds.h"
 #include "api/pod.h"
+#include "api/volumes.h"
 
 namespace sky::api {
 
@@ -26,8 +27,7 @@ struct Kind {
 };
 
 template <class T>
-const Kind&
-KindOf();  // for Pod, Node, Lease, Event, PodDisruptionBudget, PriorityClass and our own
+const Kind& KindOf();  // for every kind of core.h, crds.h, pod.h and volumes.h
 
 std::span<const Kind> AllKinds();
 // By group and plural; nullptr when unknown.

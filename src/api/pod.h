@@ -118,13 +118,21 @@ struct PersistentVolumeClaimSource {
   }
 };
 
+struct EphemeralVolumeSource {  // that it is one is enough: its claim is made by others
+  bool operator==(const EphemeralVolumeSource&) const = default;
+  template <class Self, class V>
+  static void Fields(Self&, V&&) {}
+};
+
 struct Volume {
   std::string name;
   std::optional<PersistentVolumeClaimSource> persistent_volume_claim;
+  std::optional<EphemeralVolumeSource> ephemeral;
   bool operator==(const Volume&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {
-    v("name", s.name), v("persistentVolumeClaim", s.persistent_volume_claim);
+    v("name", s.name), v("persistentVolumeClaim", s.persistent_volume_claim),
+        v("ephemeral", s.ephemeral);
   }
 };
 

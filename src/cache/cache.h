@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's memory of the cluster: watch deltas in, snapshots out, and the one place where a
-// gang's decision is checked against what has changed meanwhile (Assume). Thread-safe: one lock;
-// the I/O thread applies deltas and settles claims, the scheduling thread takes snapshots and
-// assumes. Lives as long as the process; everything in it can be rebuilt from the API.
+// The scheduler's memory of the cluster: watch deltas in, snapshots out, and where a gang's
+// decision is checked against what has changed meanwhile (Assume). Thread-safe, one lock: the I/O
+// thread applies deltas, the scheduling thread takes snapshots. All can be rebuilt from the API.
 #pragma once
 
 #include <expected>
@@ -19,6 +18,7 @@
 #include "cache/reservations.h"
 #include "cache/round.h"
 #include "cache/spot_pods.h"
+#include "cache/volume_work.h"
 #include "cache/wirings.h"
 #include "model/cluster.h"
 
@@ -36,7 +36,7 @@ class Cache {
   Effect Apply(const Delta<api::PodGroup>& delta), Apply(const Delta<api::Placement>& delta);
   Effect Apply(const Delta<api::Queue>& delta), Apply(const Delta<api::PriorityClass>& delta);
   Effect Apply(const Delta<api::JobQueue>& delta), Apply(const Delta<api::Quota>& delta);
-
+  Effect Apply(const model::VolumeChange& change);
   void SetNow(Instant now);  // before Apply: what to stamp changes with
   Effect MarkLostNodes(Duration lost_after, Duration static_grace);
   std::optional<MonoTime> NextLoss(Duration lost_after, Duration static_grace) const;
@@ -68,6 +68,8 @@ class Cache {
   Send MayStart(const Round& round);
   // Before each binding: is all that its approval read as it was, and is there room?
   Send MayBind(const Round& round, const RoundEntry& entry);
+  VolumeWork VolumesOf(const Round& round);       // to do before its pods can be bound
+  std::vector<VolumeWrite> StrayChoices() const;  // nodes said for decisions that have ended
   bool ClaimOpen(uint64_t round, const std::string& uid) const;
   bool Runs(std::string_view job);  // a member is bound, or has succeeded
   // A binding that was acknowledged before the watch tells: the pod counts as bound from now on.
@@ -82,8 +84,7 @@ class Cache {
   void AdoptReservations();    // before that: what the statuses say is kept
 
   // --- pictures ---
-  // Quotas whose status differs from the truth, `max` at most. Each is given once; again when its
-  // object or its truth changes (the echo of a write is such a change), or on PictureAgain.
+  // Quotas whose status isn't the truth: each once, until object or truth change, or PictureAgain.
   std::vector<Picture> TakeStalePictures(size_t max);
   std::vector<QueuePicture> TakeStaleQueues();  // the same for queues, all of them
   void PictureAgain(const std::string& quota_name), QueueAgain(const std::string& queue_name);
@@ -96,7 +97,6 @@ class Cache {
   std::vector<Complaint> TakeComplaints();  // what is wrong with objects, each once
   // It doesn't decode and is left out; "": it is good again, or gone.
   void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
-
   bool HasQueue(std::string_view name) const;
   std::string GroupUid(std::string_view key) const;  // "" when the PodGroup isn't there
   model::Cluster Copy() const;                       // of everything, for diagnosis and tests
@@ -118,7 +118,7 @@ class Cache {
   CommittedBefore CommittedOn(const Round& round) const;
   std::string CheckRoom(const Round& round, const CommittedBefore& before) const;
   Send Holds(const Round& round, const RoundEntry& entry) const;
-  bool PictureStale(model::QuotaId id) const;
+  bool VolumesHold(model::TaskId id) const, PictureStale(model::QuotaId id) const;
   Picture Paint(model::QuotaId id) const;
   std::optional<Standing> StandingOf(model::JobId id) const;
   void OpenClaims(const Round& round, model::Claim::Phase phase), CloseClaims(const Round& round);
@@ -135,12 +135,12 @@ class Cache {
   uint64_t next_round_ = 1, sequence_ = 0, snapshots_ = 0;
   std::map<uint64_t, std::map<std::string, Basis>> rounds_;  // open rounds → UIDs still open
   std::map<std::string, GroupNews> news_;
-  std::set<std::string> stale_groups_;
   std::map<std::string, std::shared_ptr<const api::NodeTopology>, std::less<>> topologies_;
   std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;
   std::map<std::string, MonoTime> unready_since_, unusable_since_;
   Wirings wirings_;
   std::set<model::NodeId> filled_;  // with static quotas, changed since RefuseOverbound
+  std::set<std::string> stale_groups_;
   std::set<model::QuotaId> picture_candidates_;
   std::set<model::QueueId> queue_candidates_;
   std::set<model::JobId> changed_groups_;

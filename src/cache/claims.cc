@@ -147,6 +147,7 @@ Send Cache::Holds(const Round& round, const RoundEntry& entry) const {
   const auto basis = open->second.find(entry.uid);
   if (basis == open->second.end() || !(basis->second == BasisOf(cluster_, entry.uid)))
     return Send::kAskAgain;
+  if (!VolumesHold(id)) return Send::kAskAgain;
   if (!task.claim.quota.valid())
     return cluster_.nodes()[task.claim.node].exists() ? Send::kNow : Send::kAskAgain;
   const model::Quota& quota = cluster_.quotas()[task.claim.quota];

@@ -98,7 +98,7 @@ void Reservations::Lost(Cluster& cluster, const Holding& holding, const api::Pod
                         WallTime now) {
   const bool refused = failed != nullptr && KubeletRefused(*failed);
   if (refused) {
-    const model::ClassId tasks = holding.facts->task_class;
+    const model::ClassId tasks = holding.facts->node_class;
     avoided_[{cluster.nodes()[holding.node].name, tasks}] = {now + kLeastAvoided, false, {}, {}};
     cluster.SetAvoided(holding.node, tasks, true);
     dirty_ = true;

@@ -64,6 +64,11 @@ class ClusterWriter {
   // the API's is another one.
   virtual void ApplyPodCondition(const api::ObjectMeta& pod, const api::Condition& condition,
                                  Done<Written> done) = 0;
+  // Merge patches that hold metadata.resourceVersion.
+  virtual void PatchClaim(const std::string& ns, const std::string& name, const std::string& body,
+                          Done<Written> done) = 0;
+  virtual void PatchVolume(const std::string& name, const std::string& body,
+                           Done<Written> done) = 0;
   virtual void CreateQueue(const api::Queue& queue, Done<Written> done) = 0;
   // Best effort: dropped when too many wait.
   struct EventNote {

@@ -16,6 +16,7 @@
 #include "lab/crds.h"
 #include "lab/front.h"
 #include "lab/local_kubelets.h"
+#include "lab/local_volumes.h"
 #include "lab/objects.h"
 #include "server/http_server.h"
 
@@ -67,7 +68,9 @@ class Cluster {
               http_->RunAfter(wait, std::move(task));
             },
             [](int code) { std::_Exit(code); }) {
-    if (options.kubelets) kubelets_.emplace(api_, clock, lab::KubeletOptions{});
+    if (!options.kubelets) return;
+    kubelets_.emplace(api_, clock, lab::KubeletOptions{});
+    volumes_.emplace(api_, clock);
   }
 
   lab::ApiServer& api() { return api_; }
@@ -104,6 +107,7 @@ class Cluster {
   }
   void Beat() {
     if (kubelets_) kubelets_->Step();
+    if (volumes_) volumes_->Step();
     api_.Tick();
     http_->RunAfter(kTick, [this] { Beat(); });
   }
@@ -111,6 +115,7 @@ class Cluster {
   lab::ApiServer api_;
   lab::Front front_;
   std::optional<lab::LocalKubelets> kubelets_;
+  std::optional<lab::LocalVolumes> volumes_;
   std::unique_ptr<server::HttpServer> http_;  // the first to die
 };
 

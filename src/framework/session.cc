@@ -48,7 +48,7 @@ void Session::CompileExpressions() {
                      cluster_.nodes()[node].static_generation);
   });
   task_to_node.Compile(compile, &kept_.task_answers, [&](TaskId task, NodeId node) {
-    return std::pair(cluster_.tasks()[task].facts->task_class,
+    return std::pair(cluster_.tasks()[task].facts->node_class,
                      cluster_.nodes()[node].static_generation);
   });
   CompileStages(compile);

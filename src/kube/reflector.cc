@@ -304,6 +304,8 @@ void Reflector::OnRefusal(const ApiStatus& status) {
     return Wait(status.retry_after, &Reflector::Watch);
   }
   Note(error.message());
+  if (options_.on_refused && (status.code == 403 || status.code == 404))
+    options_.on_refused(error.message());
   if (!IsExpired(status) && !IsPassing(status) && status.code != 404) {
     streaming_ok_ = false;  // it doesn't know what was asked
     return List();

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,8 @@ struct ReflectorOptions {
   Duration silence = std::chrono::minutes(3);
   Duration list_silence = std::chrono::seconds(10);
   uint64_t seed = 1;  // of the jitter
+  // A list was refused with 403 or 404: we may not read it, or it isn't served. It is tried again.
+  std::function<void(const std::string& why)> on_refused = {};
 };
 
 // Readable from any thread.

@@ -148,6 +148,13 @@ Done PrepareCreate(const Call& call, const Surroundings& around, Json& document)
                           {"desiredHealthy", 0},
                           {"disruptionsAllowed", 0},
                           {"expectedPods", 0}};
+  if (resource.is("", "persistentvolumeclaims") || resource.is("", "persistentvolumes")) {
+    document["status"] = {{"phase", "Pending"}};
+    if (Find(document, {"spec", "volumeMode"}) == nullptr)
+      MapAt(document, {"spec"})["volumeMode"] = "Filesystem";
+  }
+  if (resource.is("storage.k8s.io", "storageclasses") && !document.contains("volumeBindingMode"))
+    document["volumeBindingMode"] = "Immediate";
   if (resource.plural == "priorityclasses" && !document.contains("preemptionPolicy"))
     document["preemptionPolicy"] = "PreemptLowerPriority";
   return {};

@@ -145,6 +145,19 @@ std::string ShowReserved(Simulation& simulation) {
   return AlignedTable(rows);
 }
 
+// Claims, what has become of them, and the node that was said to their provisioner.
+std::string ShowVolumes(Simulation& simulation) {
+  std::vector<TextRow> rows = {{"CLAIM", "STATUS", "VOLUME", "NODE"}};
+  for (const auto& claim : Sorted(simulation.List<api::PersistentVolumeClaim>())) {
+    // Volumes that are made on demand carry the claim's UID in their names.
+    const std::string& volume = claim.spec.volume_name;
+    rows.push_back({Named(claim.metadata), claim.status.phase,
+                    volume.starts_with("pvc-") ? "(made)" : volume,
+                    std::string(claim.metadata.Annotation(key::kSelectedNode))});
+  }
+  return AlignedTable(rows);
+}
+
 std::string ShowPlacements(Simulation& simulation) {
   std::vector<TextRow> rows = {{"PLACEMENT", "ROUND", "TASK", "QUOTA", "NODE", "ZONE"}};
   for (const api::Placement& placement : Sorted(simulation.List<api::Placement>())) {
@@ -271,6 +284,7 @@ Scenario::Answer Scenario::Show(const Statement& statement) {
   if (what == "groups") return ShowGroups(*simulation_);
   if (what == "queues") return ShowQueues(*simulation_);
   if (what == "reserved") return ShowReserved(*simulation_);
+  if (what == "volumes") return ShowVolumes(*simulation_);
   if (what == "placements") return ShowPlacements(*simulation_);
   if (what == "ledgers") {
     if (simulation_->scheduler() == nullptr)
@@ -278,11 +292,12 @@ Scenario::Answer Scenario::Show(const Statement& statement) {
     return ShowLedgers(*simulation_->scheduler(), !more.empty());
   }
   if (what != "events")
-    return Fail(
-        Code::kInvalid,
-        "show knows quotas, reserved, pods, nodes, ledgers, placements, groups, queues and events, "
-        "not \"{}\"",
-        what);
+    return Fail(Code::kInvalid,
+                "show knows quotas, reserved, pods, nodes, volumes, ledgers, placements, groups, "
+                "queues and "
+                "events, "
+                "not \"{}\"",
+                what);
   std::string text;
   for (; events_shown_ < simulation_->events.size(); ++events_shown_)
     text += simulation_->events[events_shown_] + "\n";

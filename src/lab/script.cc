@@ -25,7 +25,7 @@ std::vector<std::string_view> Join(std::vector<std::string_view> a,
 }
 
 constexpr const char* kShown =
-    "quotas|reserved|pods|nodes|ledgers [all]|placements|groups|queues|events";
+    "quotas|reserved|pods|nodes|volumes|ledgers [all]|placements|groups|queues|events";
 
 std::vector<ScriptVerb> MakeVerbs() {
   return {

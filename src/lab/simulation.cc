@@ -25,9 +25,11 @@ Result<std::unique_ptr<Simulation>> Simulation::Create(SimulationOptions options
         SKY_CHECK(false, "a fault ends the process with {}: there is none here", code);
       });
   simulation->static_binder_ = std::make_unique<StaticBinder>(*simulation->api_);
-  if (simulation->options_.kubelets)
+  if (simulation->options_.kubelets) {
     simulation->kubelets_ =
         std::make_unique<LocalKubelets>(*simulation->api_, simulation->clock_, KubeletOptions{});
+    simulation->volumes_ = std::make_unique<LocalVolumes>(*simulation->api_, simulation->clock_);
+  }
   return simulation;
 }
 
@@ -131,19 +133,28 @@ template std::vector<api::Placement> Simulation::List();
 template std::vector<api::NodeTopology> Simulation::List();
 template std::vector<api::PriorityClass> Simulation::List();
 template std::vector<api::PodDisruptionBudget> Simulation::List();
+template std::vector<api::PersistentVolumeClaim> Simulation::List();
+template std::vector<api::PersistentVolume> Simulation::List();
 
 void Simulation::Settle() { Work(); }
 
 void Simulation::Work() {
   api_->Tick();
   do loop_.RunReady();
-  while ((kubelets_ && kubelets_->Step()) || static_binder_->Step());
+  while (StepMachines());
+}
+
+// The kubelets and the controllers' stand-ins. False: there was nothing to write.
+bool Simulation::StepMachines() {
+  const bool volumes = volumes_ && volumes_->Step();
+  return (kubelets_ && kubelets_->Step()) || static_binder_->Step() || volumes;
 }
 
 MonoTime Simulation::NextDue() const {
   MonoTime next = api_->next_due();
   if (const auto due = loop_.NextDue()) next = std::min(next, *due);
   if (kubelets_) next = std::min(next, kubelets_->next_due());
+  if (volumes_) next = std::min(next, volumes_->next_due());
   return next;
 }
 
@@ -169,7 +180,7 @@ bool Simulation::AdvanceToWrite(Duration by) {
   while (true) {
     while (loop_.RunOne())
       if (written()) return true;
-    if ((kubelets_ && kubelets_->Step()) || static_binder_->Step()) {
+    if (StepMachines()) {
       if (written()) return true;
       continue;
     }

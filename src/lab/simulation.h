@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "lab/api_server.h"
 #include "lab/local_kubelets.h"
+#include "lab/local_volumes.h"
 #include "lab/process_transport.h"
 #include "lab/static_binder.h"
 #include "scheduler/feeds.h"
@@ -25,7 +26,7 @@ struct SimulationOptions {
   framework::Config config;
   uint64_t seed = 1;
   bool garbage_collector = false;
-  bool kubelets = true;  // bound pods start, end and are stopped; nodes beat
+  bool kubelets = true;  // bound pods start, end and are stopped; nodes beat; volumes are made
 };
 
 class Simulation {
@@ -85,6 +86,7 @@ class Simulation {
     void Note(const cache::ClusterWriter::EventNote& note) override;
   };
   MonoTime NextDue() const;
+  bool StepMachines();
   void Work();  // whatever is due now, until nothing is
 
   SimulationOptions options_;
@@ -95,6 +97,7 @@ class Simulation {
   std::unique_ptr<Front> front_;
   std::unique_ptr<LocalKubelets> kubelets_;
   std::unique_ptr<StaticBinder> static_binder_;
+  std::unique_ptr<LocalVolumes> volumes_;
   std::unique_ptr<Process> process_;
 };
 

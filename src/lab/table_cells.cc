@@ -152,6 +152,16 @@ Json BuiltInCells(const Resource& resource, const Json& object, WallTime now) {
   if (resource.plural == "priorityclasses")
     return {name, IntAt(object, {"value"}).value_or(0), BoolAt(object, {"globalDefault"}), age,
             TextAt(object, {"preemptionPolicy"})};
+  if (resource.plural == "persistentvolumeclaims")
+    return {name, TextAt(object, {"status", "phase"}), TextAt(object, {"spec", "volumeName"}),
+            TextAt(object, {"spec", "storageClassName"}), age};
+  if (resource.plural == "persistentvolumes")
+    return {name, TextAt(object, {"status", "phase"}),
+            fmt::format("{}/{}", TextAt(object, {"spec", "claimRef", "namespace"}),
+                        TextAt(object, {"spec", "claimRef", "name"})),
+            TextAt(object, {"spec", "storageClassName"}), age};
+  if (resource.plural == "storageclasses")
+    return {name, TextAt(object, {"provisioner"}), TextAt(object, {"volumeBindingMode"}), age};
   if (resource.plural == "configmaps") {
     const Json* data = Find(object, {"data"});
     return {name, std::to_string(data == nullptr ? 0 : data->size()), age};

@@ -5,14 +5,12 @@
 // consequences bit for bit. Not thread-safe; the cache locks.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "model/attraction.h"
 #include "model/budgets.h"
 #include "model/cells.h"
@@ -23,6 +21,7 @@
 #include "model/shelves.h"
 #include "model/table.h"
 #include "model/task.h"
+#include "model/volumes.h"
 
 namespace sky::model {
 
@@ -39,6 +38,7 @@ class Cluster {
   const Uses& uses() const { return uses_; }
   const Cells& cells() const { return cells_; }
   const Budgets& budgets() const { return *budgets_; }
+  const Volumes& volumes() const { return volumes_; }
   const Shelves& shelves() const { return shelves_; }  // quotas with something to give, by class
   // Jobs with a member that has no place and isn't leaving; pods that nobody has grouped yet.
   const std::set<JobId>& waiting_jobs() const { return waiting_jobs_; }
@@ -63,6 +63,7 @@ class Cluster {
   void RemoveQuota(std::string_view name);
   void SetNode(std::shared_ptr<const api::Node> object, const Settings& settings);
   void RemoveNode(std::string_view name);
+  bool ChangeVolumes(const VolumeChange& change);  // does any pod care?
   void SetNodeZones(std::string_view node, const NodeZones& zones);
   void SetNodeLost(NodeId node, bool lost), SetNodeForsaken(NodeId node, bool forsaken);
   void SetRefused(QuotaId quota, std::optional<WallTime> since);  // see Quota
@@ -106,22 +107,20 @@ class Cluster {
   void Dirty(QuotaId id), Dirty(NodeId id), Dirty(JobId id);
   NodeId RefNode(std::string_view name);
   QueueId RefQueue(std::string_view name);
-  void UnrefNode(NodeId id), UnrefQueue(QueueId id);
-  void FreeIfUnused(NodeId id), FreeIfUnused(QuotaId id);
-  void FreeIfUnused(JobId id), FreeIfUnused(QueueId id);
+  void UnrefNode(NodeId id), UnrefQueue(QueueId id), FreeIfUnused(QueueId id);
+  void FreeIfUnused(NodeId id), FreeIfUnused(QuotaId id), FreeIfUnused(JobId id);
   void Detach(TaskId id), Attach(TaskId id);  // from and to its job, node and quota
   void AssignLine(JobId id), AssignLines(std::string_view namespace_);
   void AssignQueue(JobId id, std::string_view queue),
       SetParent(QueueId id, std::string_view parent);
-  // Before and after anything that decides where a task's request is used.
-  void TakeUse(TaskId id), AddUse(TaskId id);
-  void TakeFromQueue(QueueId id, QuotaId quota, ClassId quota_class);
+  void TakeUse(TaskId id), AddUse(TaskId id);  // around what decides where a request is used
+  void NoteClaims(TaskId id, const PodFacts* before, const PodFacts* after);
+  void TakeFromQueue(QueueId id, QuotaId quota, ClassId of), NoteMoved(const Quota& quota);
   void LeaveCells(NodeId id, const Node& row), MoveInCells(NodeId id, const Node& before);
   void EnterCells(NodeId id), NoteCells(NodeId id, bool grew), NoteShelf(QuotaId id);
   void AskStatic(QuotaId id, NodeId node), Classify(QuotaId id), ClassifyAll();
-  void Recount(QuotaId id), Recount(NodeId id), Recount(JobId id);
-  void RecountUse(NodeId id), RecountUses(), RecountState(TaskId id);
-  void NoteWaiting(JobId id), NoteSets(TaskId id), NoteMoved(const Quota& quota);
+  void Recount(QuotaId id), Recount(NodeId id), Recount(JobId id), NoteWaiting(JobId id);
+  void RecountUse(NodeId id), RecountUses(), RecountState(TaskId id), NoteSets(TaskId id);
 
   std::shared_ptr<Names> names_;
   Table<TaskId, Task> tasks_;
@@ -133,6 +132,7 @@ class Cluster {
   Uses uses_;
   Cells cells_;
   Shelves shelves_;
+  Volumes volumes_;
   Attraction attraction_;
   std::set<JobId> waiting_jobs_;
   std::set<TaskId> ungrouped_, unapproved_, with_notes_;

@@ -140,6 +140,7 @@ std::vector<JobId> Cluster::CopyFrom(const Cluster& other, const Touched& change
   queues_changed_ = other.queues_changed_;
   priority_classes_ = other.priority_classes_;
   budgets_ = other.budgets_;
+  volumes_.Follow(other.volumes_);
   static_generation_ = other.static_generation_;
   return std::move(mine.jobs);
 }

@@ -182,6 +182,7 @@ void Cluster::SetPod(std::shared_ptr<const PodFacts> facts) {
   if (known) TakeUse(id);
   if (!known) id = tasks_.FindOrAdd(uid);
   const auto before = std::exchange(Mutable(id).facts, std::move(facts));
+  NoteClaims(id, before.get(), tasks_[id].facts.get());
   if (known && SameLinks(*before, *tasks_[id].facts)) {
     const Task& task = tasks_[id];
     if (task.job.valid()) Dirty(task.job);
@@ -202,6 +203,7 @@ void Cluster::RemovePod(std::string_view uid) {
   const TaskId id = tasks_.Find(uid);
   if (!id.valid()) return;
   SetClaim(id, Claim{});
+  NoteClaims(id, tasks_[id].facts.get(), nullptr);
   TakeUse(id);
   Detach(id);
   touched_.tasks.push_back(id);

@@ -89,14 +89,13 @@ std::string ReadByOwnTerms(const api::Pod& pod) {
 // Equal tasks have equal text here: everything that a predicate or a tier reads. Labels and
 // namespaces are read by pods' own terms alone, and would make a class of every job; what terms of
 // others have against a pod isn't in it, so a predicate about that is never answered by class.
-ClassId TaskClassOf(const PodFacts& facts, Names& names) {
+ClassId NodeClassOf(const PodFacts& facts, Names& names) {
   const api::Pod& pod = *facts.pod;
   api::PodSpec read;
   read.node_selector = pod.spec.node_selector;
   read.affinity = pod.spec.affinity;
   read.tolerations = pod.spec.tolerations;
   read.topology_spread_constraints = pod.spec.topology_spread_constraints;
-  read.volumes = pod.spec.volumes;
   read.host_network = pod.spec.host_network;
   for (const auto* containers : {&pod.spec.containers, &pod.spec.init_containers})
     for (const api::Container& container : *containers) {
@@ -114,6 +113,29 @@ ClassId TaskClassOf(const PodFacts& facts, Names& names) {
     text += fmt::format("|{}", pod.metadata.Annotation(note));
   text += fmt::format("|{}|{}", facts.required_quota, static_cast<int>(facts.spot));
   return names.classes.Intern(text);
+}
+
+// With the claims that they share; most pods have none.
+ClassId TaskClassOf(const PodFacts& facts, Names& names) {
+  if (facts.claims.empty()) return facts.node_class;
+  std::string text = fmt::format("claims {}", facts.node_class.value());
+  for (const PodClaim& claim : facts.claims)
+    text += fmt::format("|{}{}", claim.owned ? "own " : "", claim.key);
+  return names.classes.Intern(text);
+}
+
+// The claim of an ephemeral volume is named after its pod and itself.
+std::vector<PodClaim> ClaimsOf(const api::Pod& pod) {
+  std::vector<PodClaim> claims;
+  const auto add = [&](const std::string& name, bool owned) {
+    PodClaim claim{fmt::format("{}/{}", pod.metadata.namespace_, name), owned};
+    if (std::ranges::find(claims, claim) == claims.end()) claims.push_back(std::move(claim));
+  };
+  for (const api::Volume& volume : pod.spec.volumes) {
+    if (volume.persistent_volume_claim) add(volume.persistent_volume_claim->claim_name, false);
+    if (volume.ephemeral) add(fmt::format("{}-{}", pod.metadata.name, volume.name), true);
+  }
+  return claims;
 }
 
 // Groups are joined by the annotation alone; an owner that says something else would be missed.
@@ -174,6 +196,7 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   facts->terminal = pod->terminal();
   facts->deleting = meta.deleting();
   facts->node_name = pod->spec.node_name;
+  facts->claims = ClaimsOf(*pod);
   ReadSpot(*pod, settings, names, *facts);
   if (facts->grouping == Grouping::kForeign) return facts;
 
@@ -205,6 +228,7 @@ std::shared_ptr<const PodFacts> MakePodFacts(std::shared_ptr<const api::Pod> pod
   const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
   for (const api::Toleration& toleration : pod->spec.tolerations)
     facts->tolerates_cordon = facts->tolerates_cordon || api::Tolerates(toleration, cordon);
+  facts->node_class = NodeClassOf(*facts, names);
   facts->task_class = TaskClassOf(*facts, names);
   return facts;
 }

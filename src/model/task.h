@@ -49,6 +49,12 @@ enum class Grouping : uint8_t {
   kAwaitsGroup  // its owner's kind is grouped by the controller-manager: waits with NoPodGroup
 };
 
+struct PodClaim {
+  std::string key;     // "ns/name" of a PersistentVolumeClaim
+  bool owned = false;  // of an ephemeral volume: it must be the pod's own
+  bool operator==(const PodClaim&) const = default;
+};
+
 struct PodFacts {
   std::shared_ptr<const api::Pod> pod;
   Grouping grouping = Grouping::kForeign;
@@ -68,6 +74,8 @@ struct PodFacts {
   std::string required_quota;  // the demand
   std::string node_name;       // spec.nodeName
   ClassId task_class;
+  ClassId node_class;            // without its claims: what a node says about itself
+  std::vector<PodClaim> claims;  // of its volumes, each once
   std::string problem;  // what is malformed in its notes, for its owner; "" when nothing is
 
   // It goes to a node without a quota.

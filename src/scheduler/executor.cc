@@ -26,12 +26,15 @@ Executor::Executor(kube::Loop& loop, cache::Cache& cache, cache::ClusterWriter& 
           loop, cache, writer,
           {[this] { return !stopped_ && events_.may_write(); }, [this] { return events_.epoch(); },
            [this](const std::string& job, const std::string& uid) { return Open(job, uid); },
-           [this](const std::string& job, const std::string& why) { RecordDelayed(job, why); }}) {}
+           [this](const std::string& job, const std::string& why) { RecordDelayed(job, why); }}),
+      volumes_(
+          loop, writer, [this] { return !stopped_ && events_.may_write(); },
+          [this] { VolumesChanged(); }) {}
 
 Executor::~Executor() = default;
 
 bool Executor::Idle() const {
-  return in_flight_ == 0 && reads_ == 0 && records_.calls() == 0 &&
+  return in_flight_ == 0 && reads_ == 0 && records_.calls() == 0 && volumes_.in_flight() == 0 &&
          (stopped_ || (running_.empty() && records_.Idle()));
 }
 
@@ -136,8 +139,9 @@ void Executor::Start(const RunningPtr& running) {
   if (running->acknowledged == 0 || running->pictures_pending || running->stopped) return;
   const bool pictures_first =
       options_.order == framework::CommitOrder::kQuotaFirst && running->round.recorded;
-  if (!pictures_first || running->pictured) return EnqueueAll(running);
-  WritePictures(running, [] {});
+  if (pictures_first && !running->pictured) return WritePictures(running, [] {});
+  // Half a gang is never begun knowingly: all of it waits for the last volume.
+  if (running->approved && HasVolumes(running)) EnqueueAll(running);
 }
 
 // The statuses of its quotas, then `next`, then its bindings if they may go.
@@ -149,7 +153,7 @@ void Executor::WritePictures(const RunningPtr& running, std::function<void()> ne
         running->pictured = true;
         if (done) {
           next();
-          return running->approved ? EnqueueAll(running) : void();
+          return running->approved ? Start(running) : void();
         }
         // One refused status rolls the job back, record included.
         running->stopped = true;
@@ -202,6 +206,8 @@ void Executor::Forget(const Running& running) {
     for (auto at = first; at != last;)
       at = at->second.first == running.round.number ? entries_.erase(at) : std::next(at);
   }
+  volumes_.Forget(running.round.number);
+  without_volumes_.erase(running.round.number);
   running_.erase(running.round.number);
 }
 
@@ -224,8 +230,10 @@ void Executor::Expire(const RunningPtr& running) {
   if (running->pictures_pending) return ArmTimeout(running);
   cache::GivenUp places;
   places.round = running->round.number;
-  places.why = fmt::format("they weren't free within {}",
-                           FormatDuration(options_.claim_timeout + running->grace));
+  places.why = fmt::format(
+      "{} within {}",
+      running->waits_for.empty() ? "they weren't free" : running->waits_for + " wasn't bound",
+      FormatDuration(options_.claim_timeout + running->grace));
   for (size_t i = 0; i < running->states.size(); ++i)
     if (running->states[i] == EntryState::kClaimed)
       places.uids.push_back(running->round.entries[i].uid);

@@ -5,7 +5,8 @@
 // what is in flight.
 //
 //   Submit ─► Writing ─ack─► Claimed ─approved─► Starting ─► Settled
-//               │ refused        │ ▲ └─ quotaFirst: statuses first; one refused voids the round
+//               │ refused        │ ▲ ├─ quotaFirst: statuses first; one refused voids the round
+//               │                │ │ └─ its volumes first; one that can't be had does the same
 //               │                │ └──── something has changed before it was sent: asked again
 //               │                └─ given up by the bind action, or not free within claimTimeout
 //               └────────► claims dropped, job planned again
@@ -27,6 +28,7 @@
 #include "scheduler/executor_events.h"
 #include "scheduler/pace.h"
 #include "scheduler/records.h"
+#include "scheduler/volume_writes.h"
 
 namespace sky::scheduler {
 
@@ -54,6 +56,8 @@ class Executor {
   // Writes the record of the round's group anew with what is open now: entries whose claims ended
   // while their pods live must not come back at the next start.
   void Rewrite(const cache::Round& round);
+  void VolumesChanged();     // rounds may have what they wait for
+  void ClearStrayChoices();  // what ended decisions have left on claims; between cycles
   Records& records() { return records_; }
   void Resume() { Pump(); }  // the lease was renewed, or we lead again
 
@@ -84,6 +88,8 @@ class Executor {
   void Expire(const RunningPtr& running);
   bool Runs(const Running& running) const;
   void Forget(const Running& running);  // it is settled, or dropped
+  // --- executor_volumes.cc ---
+  bool HasVolumes(const RunningPtr& running);
   // --- executor_probe.cc ---
   static cache::BindRequest Request(const cache::RoundEntry& entry);
   bool Probe(const RunningPtr& running);
@@ -134,9 +140,11 @@ class Executor {
   Rng jitter_{5};
   uint64_t sequence_ = 0;
   size_t in_flight_ = 0, reads_ = 0;
-  bool stopped_ = false, pumping_ = false;
+  bool stopped_ = false, pumping_ = false, looking_ = false;
   kube::Lifeline alive_;
   Records records_;
+  VolumeWrites volumes_;
+  std::set<uint64_t> without_volumes_;  // rounds that wait for theirs
 };
 
 }  // namespace sky::scheduler

@@ -19,6 +19,7 @@ struct Executor::Running {
   uint64_t acknowledged = 0;         // 0: not yet
   bool approved = false;
   bool pictured = false, pictures_pending = false;  // its quotas' statuses are written
+  std::string waits_for;                            // a claim that has no volume yet
   bool checked = false;                             // all of it was looked at before the first went
   bool stopped = false;                             // nothing of it is sent any more
   bool dirty = false;  // the record holds entries whose claims have ended

@@ -33,6 +33,7 @@ class FakeWriter final : public cache::ClusterWriter {
   Calls<std::pair<std::string, api::Condition>, cache::Written> conditions;
   std::vector<api::Condition> all_conditions;  // of the last write on a group
   std::vector<std::string> pod_versions;       // on which pods' conditions were written
+  Calls<std::pair<std::string, std::string>, cache::Written> claim_patches, volume_patches;
   Calls<api::Queue, cache::Written> queues;
   std::vector<EventNote> events;
 
@@ -95,6 +96,14 @@ class FakeWriter final : public cache::ClusterWriter {
                          cache::Done<cache::Written> done) override {
     conditions.push_back({{"pod " + pod.Key(), condition}, std::move(done)});
     pod_versions.push_back(pod.resource_version);
+  }
+  void PatchClaim(const std::string& ns, const std::string& name, const std::string& body,
+                  cache::Done<cache::Written> done) override {
+    claim_patches.push_back({{ns + "/" + name, body}, std::move(done)});
+  }
+  void PatchVolume(const std::string& name, const std::string& body,
+                   cache::Done<cache::Written> done) override {
+    volume_patches.push_back({{name, body}, std::move(done)});
   }
   void CreateQueue(const api::Queue& queue, cache::Done<cache::Written> done) override {
     queues.push_back({queue, std::move(done)});

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The informers of everything the scheduler reads, wired into it; it begins when all have their
-// first whole set. Lives on the client's loop.
+// first whole set. Where the kinds that volumes hang on can't be read (no right, not served) it
+// begins without them, and pods with claims wait. Lives on the client's loop.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,9 @@ class Feeds {
 
  private:
   template <class T>
-  void Add(kube::Client& client);
+  void Add(kube::Client& client, bool optional = false);
+  void Synced(const std::string& kind);
+  void Unreadable(const std::string& kind, const std::string& why);
 
   struct Feed {
     std::function<void()> start, stop;
@@ -39,6 +43,8 @@ class Feeds {
   std::vector<Feed> feeds_;
   std::map<std::string, const kube::ReflectorStats*> stats_;
   std::map<std::string, std::string> bad_;
+  std::set<std::string> done_;                     // kinds that nobody waits for any more
+  std::map<std::string, std::string> unreadable_;  // optional kinds: why
   size_t kinds_ = 0, synced_ = 0;
 };
 

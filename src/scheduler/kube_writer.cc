@@ -151,6 +151,19 @@ void KubeWriter::ApplyPodCondition(const api::ObjectMeta& pod, const api::Condit
                                WithoutBody<api::Pod>(std::move(done)));
 }
 
+void KubeWriter::PatchClaim(const std::string& ns, const std::string& name, const std::string& body,
+                            Done<Written> done) {
+  client_.MergePatch<api::PersistentVolumeClaim>(
+      ns, name, kube::Part::kObject, body, Write(kube::Urgency::kDecision),
+      WithoutBody<api::PersistentVolumeClaim>(std::move(done)));
+}
+
+void KubeWriter::PatchVolume(const std::string& name, const std::string& body, Done<Written> done) {
+  client_.MergePatch<api::PersistentVolume>("", name, kube::Part::kObject, body,
+                                            Write(kube::Urgency::kDecision),
+                                            WithoutBody<api::PersistentVolume>(std::move(done)));
+}
+
 void KubeWriter::CreateQueue(const api::Queue& queue, Done<Written> done) {
   client_.Create<api::Queue>(queue, Write(kube::Urgency::kOrdinary),
                              WithoutBody<api::Queue>(std::move(done)));

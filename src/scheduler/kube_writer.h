@@ -44,6 +44,10 @@ class KubeWriter final : public cache::ClusterWriter {
                                cache::Done<cache::Written> done) override;
   void ApplyPodCondition(const api::ObjectMeta& pod, const api::Condition& condition,
                          cache::Done<cache::Written> done) override;
+  void PatchClaim(const std::string& ns, const std::string& name, const std::string& body,
+                  cache::Done<cache::Written> done) override;
+  void PatchVolume(const std::string& name, const std::string& body,
+                   cache::Done<cache::Written> done) override;
   void CreateQueue(const api::Queue& queue, cache::Done<cache::Written> done) override;
   void Event(const EventNote& event) override { events_.Note(event); }
 

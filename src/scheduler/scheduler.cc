@@ -83,6 +83,12 @@ void Scheduler::OnSynced() {
   Begin();
 }
 
+void Scheduler::OnVolumes(const model::VolumeChange& change) {
+  cache_.SetNow(loop_.clock().Now());
+  Noticed(cache_.Apply(change));
+  executor_.VolumesChanged();
+}
+
 // What changes is listed for the next snapshot. Who doesn't lead runs no cycles and takes one all
 // the same: its memory doesn't grow, and its first cycle begins at once.
 void Scheduler::KeepUp() {
@@ -200,6 +206,7 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   stats_.longest_cycle = std::max(stats_.longest_cycle, took);
   for (const cache::GivenUp& places : result.given_up) executor_.GiveUp(places);
   for (const cache::Eviction& eviction : result.evictions) executor_.Evict(eviction);
+  executor_.ClearStrayChoices();
   bool again = result.conflicted;
   for (const uint64_t round : result.approved) {
     if (cache_.Approve(round, snapshot_))

@@ -51,6 +51,7 @@ class Scheduler {
     Noticed(effect);
     AfterDelta(delta, effect);
   }
+  void OnVolumes(const model::VolumeChange& change);
   void OnSynced();                  // the first whole state of every kind is in the cache
   void OnLeadership(bool leading);  // taken, or lost
   void Stop();                      // no new cycles, no new writes
@@ -75,7 +76,9 @@ class Scheduler {
  private:
   void Noticed(cache::Effect effect);
   template <class T>
-  void AfterDelta(const api::Delta<T>&, cache::Effect) {}
+  void AfterDelta(const api::Delta<T>&, cache::Effect) {
+    if constexpr (model::IsOfVolumes<T>) executor_.VolumesChanged();
+  }
   void AfterDelta(const api::Delta<api::Pod>& delta, cache::Effect effect);
   void AfterDelta(const api::Delta<api::Node>& delta, cache::Effect effect);
   void AfterDelta(const api::Delta<api::Placement>& delta, cache::Effect effect);

@@ -12,7 +12,8 @@ namespace {
 using Texts = std::vector<std::string>;
 
 const char* const kHostname = "kubernetes.io/hostname";
-const Texts kKeys = {"zone", "zone", "rack", kHostname}, kNamespaces = {"d", "e", "f"};
+const Texts kKeys = {"zone", "zone", "rack", kHostname}, kNamespaces = {"d", "e", "f"},
+            kClaims = {"c0", "c1", "c2"};
 
 class Drawer {
  public:
@@ -33,13 +34,23 @@ class Drawer {
     }
     incoming_ = true;
     question.pod = Pod("new");
+    Volumes(question);
     for (const api::Node& node : question.nodes)
       if (!OneIn(4)) question.candidates.push_back(node.metadata.name);
     return question;
   }
 
  private:
-  enum Theme : uint8_t { kTaints, kSelectors, kPorts, kAmounts, kAffinity, kSpread, kThemes };
+  enum Theme : uint8_t {
+    kTaints,
+    kSelectors,
+    kPorts,
+    kAmounts,
+    kAffinity,
+    kSpread,
+    kVolumes,
+    kThemes
+  };
 
   bool OneIn(uint64_t n) { return rng_.Below(n) == 0; }
   bool Has(Theme theme) { return themes_[theme] ? !OneIn(3) : OneIn(12); }
@@ -124,9 +135,131 @@ class Drawer {
     if (Has(kAffinity)) affinity.pod = PodAffinity();
     if (Has(kAffinity)) affinity.pod_anti = PodAffinity();
     if (affinity.node || affinity.pod || affinity.pod_anti) pod.spec.affinity = affinity;
+    if (Has(kVolumes)) {
+      const uint64_t first = rng_.Below(kClaims.size());
+      Times(3, [&] { pod.spec.volumes.push_back(VolumeOf(first, pod.spec.volumes.size())); });
+    }
     if (incoming_ && Has(kSpread))
       Times(4, [&] { pod.spec.topology_spread_constraints.push_back(Constraint()); });
     return pod;
+  }
+
+  // --- what claims hang on ---
+  // Each claim once: kube-scheduler wants a volume for each time that a pod names it.
+  api::Volume VolumeOf(uint64_t first, size_t number) {
+    api::Volume volume;
+    volume.name = fmt::format("v{}", number);
+    if (OneIn(8))
+      volume.ephemeral.emplace();
+    else
+      volume.persistent_volume_claim = {kClaims[(first + number) % kClaims.size()]};
+    return volume;
+  }
+  Texts Modes() {
+    return OneIn(5) ? Texts{"ReadWriteOncePod"} : Some({"ReadWriteOnce", "ReadWriteMany"});
+  }
+
+  void Volumes(Question& question) {
+    for (const char* name : {"late", "made", "now"}) {
+      if (OneIn(10)) continue;
+      api::StorageClass& made = question.classes.emplace_back();
+      made.metadata.name = name;
+      made.provisioner = name == std::string("late") ? "kubernetes.io/no-provisioner" : "d.com";
+      made.volume_binding_mode = name == std::string("now") ? "Immediate" : "WaitForFirstConsumer";
+      if (name == std::string("made") && OneIn(2))
+        Times(3, [&] {
+          auto& term = made.allowed_topologies.emplace_back();
+          Times(3, [&] {
+            term.match_label_expressions.push_back(
+                {Of<std::string>({"zone", "rack"}), "", Some({"a", "b", "1"})});
+          });
+        });
+    }
+    const uint64_t volumes = rng_.Below(6);
+    for (uint64_t i = 0; i < volumes; ++i) question.volumes.push_back(DrawVolume(i));
+    for (const std::string& ns : kNamespaces)
+      for (const std::string& name : kClaims)
+        if (!OneIn(12)) question.claims.push_back(DrawClaim(ns, name, question.volumes));
+    for (const api::Volume& volume : question.pod.spec.volumes)
+      if (volume.ephemeral && !OneIn(6)) {
+        api::PersistentVolumeClaim claim =
+            DrawClaim(question.pod.metadata.namespace_, "new-" + volume.name, question.volumes);
+        if (!OneIn(5))
+          claim.metadata.owner_references.push_back(
+              {"v1", "Pod", "new", OneIn(8) ? "another" : "uid-new", true, false});
+        question.claims.push_back(std::move(claim));
+      }
+    for (const api::Node& node : question.nodes) {
+      if (OneIn(2)) continue;
+      api::CSINode& limits = question.limits.emplace_back();
+      limits.metadata.name = node.metadata.name;
+      for (const char* driver : {"d.com", "e.com"})
+        if (!OneIn(3)) {
+          auto& one = limits.spec.drivers.emplace_back();
+          one.name = driver;
+          if (!OneIn(4)) one.allocatable = {{static_cast<int32_t>(1 + rng_.Below(3))}};
+        }
+    }
+  }
+
+  // Sizes differ: which of equal ones it would be is chance there.
+  api::PersistentVolume DrawVolume(uint64_t number) {
+    api::PersistentVolume volume;
+    volume.metadata.name = fmt::format("pv{}", number);
+    volume.spec.capacity.insert_or_assign("storage",
+                                          Amount(fmt::format("{}Gi", (number * 7 + 3) % 13 + 1)));
+    volume.spec.access_modes = Modes();
+    volume.spec.storage_class_name = Of<std::string>({"late", "late", "made", "now", ""});
+    if (OneIn(8)) volume.spec.volume_mode = Of<std::string>({"Block", "Filesystem"});
+    volume.status.phase = OneIn(8) ? "Released" : "Available";
+    if (OneIn(2)) volume.metadata.labels.insert_or_assign("app", Of<std::string>({"x", "y"}));
+    for (const char* label :
+         {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"})
+      if (OneIn(6))
+        volume.metadata.labels.insert_or_assign(label, Of<std::string>({"a", "a__b", "c"}));
+    if (OneIn(2)) {
+      api::NodeSelector reach;
+      Times(3, [&] { reach.node_selector_terms.push_back(NodeTerm()); });
+      if (OneIn(2))
+        reach.node_selector_terms = {{{{kHostname, "In", Some({"n0", "n1", "n2"})}}, {}}};
+      if (!reach.node_selector_terms.empty()) volume.spec.node_affinity = {reach};
+    }
+    if (OneIn(2))
+      volume.spec.csi = {Of<std::string>({"d.com", "e.com"}), Of<std::string>({"h1", "h2", "h3"})};
+    return volume;
+  }
+
+  api::PersistentVolumeClaim DrawClaim(const std::string& ns, const std::string& name,
+                                       std::vector<api::PersistentVolume>& volumes) {
+    api::PersistentVolumeClaim claim;
+    claim.metadata.namespace_ = ns;
+    claim.metadata.name = name;
+    claim.metadata.uid = fmt::format("uid-{}-{}", ns, name);
+    claim.spec.access_modes = Modes();
+    claim.status.phase = OneIn(12) ? "Lost" : "Pending";
+    claim.spec.storage_class_name = Of<std::string>({"late", "late", "made", "made", "now", ""});
+    if (OneIn(8)) claim.spec.volume_mode = Of<std::string>({"Block", "Filesystem"});
+    if (OneIn(6)) claim.spec.selector = Selector();
+    claim.spec.resources.requests.insert_or_assign("storage",
+                                                   Amount(fmt::format("{}Gi", 1 + rng_.Below(6))));
+    if (OneIn(20)) claim.metadata.deletion_timestamp.at = WallTime(std::chrono::hours(1));
+    if (OneIn(3) && !volumes.empty()) {
+      api::PersistentVolume& volume = volumes[rng_.Below(volumes.size())];
+      claim.spec.volume_name = OneIn(10) ? "gone" : volume.metadata.name;
+      if (!OneIn(6))
+        claim.metadata.annotations.insert_or_assign("pv.kubernetes.io/bind-completed", "yes");
+    } else if (OneIn(6)) {
+      claim.metadata.annotations.insert_or_assign("volume.kubernetes.io/selected-node",
+                                                  Of<std::string>({"n0", "n1"}));
+    } else if (OneIn(8) && !volumes.empty() && claim.spec.storage_class_name == "late") {
+      // With a provisioner kube-scheduler would have another one made: docs/predicates.md.
+      api::PersistentVolume& volume = volumes[rng_.Below(volumes.size())];
+      volume.spec.claim_ref.emplace();
+      volume.spec.claim_ref->namespace_ = ns;
+      volume.spec.claim_ref->name = name;
+      if (OneIn(2)) volume.spec.claim_ref->uid = claim.metadata.uid;
+    }
+    return claim;
   }
 
   api::ContainerPort Port() {
@@ -236,9 +369,11 @@ std::string ToJson(const Question& question) {
     namespaces += fmt::format(
         R"({}{{"metadata":{{"name":"{}","labels":{{"kubernetes.io/metadata.name":"{}"}}}}}})",
         namespaces.empty() ? "" : ",", name, name);
-  return fmt::format(R"({{"nodes":{},"pods":{},"namespaces":[{}],"pod":{},"candidates":[{}]}})",
-                     Texted(question.nodes), Texted(question.pods), namespaces,
-                     api::Encode(question.pod), names);
+  return fmt::format(
+      R"({{"nodes":{},"pods":{},"namespaces":[{}],"pod":{},"candidates":[{}],"claims":{},"volumes":{},"classes":{},"limits":{}}})",
+      Texted(question.nodes), Texted(question.pods), namespaces, api::Encode(question.pod), names,
+      Texted(question.claims), Texted(question.volumes), Texted(question.classes),
+      Texted(question.limits));
 }
 
 }  // namespace sky::oracle

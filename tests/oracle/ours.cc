@@ -2,6 +2,7 @@
 // Each part of predicates and nodeorder alone, as kube-scheduler runs its plugins; that a node is
 // Ready is not asked here, since kube-scheduler reads it as taints only.
 #include "model/facts.h"
+#include "model/volume_rules.h"
 #include "plugins/nodeorder/scores.h"
 #include "plugins/predicates/predicates.h"
 #include "tests/oracle/question.h"
@@ -38,6 +39,15 @@ Answer Ours(const Question& question) {
   cluster.Flush();
   open();
 
+  const auto add = [&](const auto& objects) {
+    for (const auto& object : objects) {
+      using Object = std::decay_t<decltype(object)>;
+      cluster.ChangeVolumes(api::Delta<Object>{api::Delta<Object>::Type::kAdd,
+                                               std::make_shared<const Object>(object), nullptr});
+    }
+  };
+  add(question.volumes), add(question.claims), add(question.classes), add(question.limits);
+
   const api::PodSpec& spec = cluster.tasks()[task].facts->pod->spec;
   const std::map<std::string, std::function<bool(NodeId)>> filters = {
       {"NodeUnschedulable",
@@ -53,6 +63,7 @@ Answer Ours(const Question& question) {
                             names->resources);
        }},
       {"InterPodAffinity", [&](NodeId id) { return others.Affinity(task, id).fit(); }},
+      {"Volumes", [&](NodeId id) { return model::VolumesOn(cluster, task, id, {}).fit(); }},
       {"PodTopologySpread", [&](NodeId id) { return others.Spread(task, id).fit(); }},
   };
   Answer answer;

@@ -10,6 +10,7 @@
 
 #include "api/core.h"
 #include "api/pod.h"
+#include "api/volumes.h"
 
 namespace sky::oracle {
 
@@ -18,6 +19,10 @@ struct Question {
   std::vector<api::Pod> pods;  // bound
   api::Pod pod;
   std::vector<std::string> candidates;  // names of the nodes that are scored
+  std::vector<api::PersistentVolumeClaim> claims;
+  std::vector<api::PersistentVolume> volumes;
+  std::vector<api::StorageClass> classes;
+  std::vector<api::CSINode> limits;
 };
 
 // By part ("InterPodAffinity"): the nodes that it lets the pod have, and its scores of candidates.

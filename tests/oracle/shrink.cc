@@ -41,6 +41,7 @@ void OfPod(Changes& changes, Question now, const Place<api::Pod>& place) {
     changes.push_back([=, name = key](Question& q) { place(q).metadata.labels.erase(name); });
   Elements<api::Toleration>(changes, now,
                             [=](Question& q) -> auto& { return place(q).spec.tolerations; });
+  Elements<api::Volume>(changes, now, [=](Question& q) -> auto& { return place(q).spec.volumes; });
   Elements<api::TopologySpreadConstraint>(changes, now, [=](Question& q) -> auto& {
     return place(q).spec.topology_spread_constraints;
   });
@@ -64,6 +65,10 @@ Changes All(const Question& now) {
     });
   Elements<api::Pod>(changes, now, [](Question& q) -> auto& { return q.pods; });
   Elements<std::string>(changes, now, [](Question& q) -> auto& { return q.candidates; });
+  Elements<api::PersistentVolumeClaim>(changes, now, [](Question& q) -> auto& { return q.claims; });
+  Elements<api::PersistentVolume>(changes, now, [](Question& q) -> auto& { return q.volumes; });
+  Elements<api::StorageClass>(changes, now, [](Question& q) -> auto& { return q.classes; });
+  Elements<api::CSINode>(changes, now, [](Question& q) -> auto& { return q.limits; });
   for (size_t i = 0; i < now.nodes.size(); ++i) {
     changes.push_back([=](Question& q) { q.nodes[i].spec = {}; });
     Elements<api::Taint>(changes, now,

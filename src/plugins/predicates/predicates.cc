@@ -104,7 +104,7 @@ Verdict NodeStatics(const model::Cluster& cluster, model::TaskId task_id, model:
   const api::Pod& pod = *cluster.tasks()[task_id].facts->pod;
   if (!node.exists()) return Verdict::NotNow(Reason::kNodeNotReady);
   // Its kubelet has just refused such a pod, and would again (F35).
-  if (std::ranges::binary_search(node.avoided, cluster.tasks()[task_id].facts->task_class))
+  if (std::ranges::binary_search(node.avoided, cluster.tasks()[task_id].facts->node_class))
     return Verdict::NotNow(Reason::kBindRefused);
   if (const Verdict labels = NodeLabels(node, pod.spec); !labels.fit()) return labels;
   return Admits(node, pod.spec.tolerations);
@@ -154,6 +154,10 @@ void Predicates::OnSessionOpen(framework::Session& session) {
   session.task_to_node.AddPredicate(
       "predicates", Reads::kRelational,
       [&](model::TaskId task, model::NodeId node) { return other_pods_.Spread(task, node); });
+  pod_volumes_.Open(cluster);
+  session.task_to_node.AddPredicate(
+      "predicates", Reads::kRelational,
+      [&](model::TaskId task, model::NodeId node) { return pod_volumes_.Verdict(task, node); });
   session.quota_to_node.AddPredicate(
       "predicates", Reads::kNodeStatic,
       [&](model::QuotaId quota, model::NodeId node) { return QuotaStatics(cluster, quota, node); });

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // predicates: Kubernetes' own filters, with kube-scheduler's semantics: Ready, cordon, taints, node
-// selector and affinity (read only what nodes declare: kept by class), and host ports, pod affinity
-// and topology spread (read what runs there or elsewhere: asked every time). Quotas are held to
-// Ready, taints and node affinity too. docs/predicates.md says what is missing.
+// selector and affinity (read only what nodes declare: kept by class), and host ports, pod
+// affinity, topology spread and volumes (read what is there or elsewhere: asked every time). Quotas
+// are held to Ready, taints and node affinity too. docs/predicates.md says what is missing.
 #pragma once
 
 #include "framework/plugin.h"
 #include "model/cluster.h"
 #include "plugins/predicates/other_pods.h"
+#include "plugins/predicates/pod_volumes.h"
 
 namespace sky::plugins {
 
@@ -19,6 +20,7 @@ class Predicates final : public framework::Plugin {
 
  private:
   OtherPods other_pods_;
+  PodVolumes pod_volumes_;
 };
 
 // The parts, for tests: what a node says against what a pod or quota asks.
