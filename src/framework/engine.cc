@@ -66,9 +66,8 @@ model::Settings SettingsOf(const Config& config) {
   settings.reservation_ttl = config.reservation_ttl;
   for (const PluginConfig& plugin : config.plugins)
     if (plugin.name == "storage")
-      settings.mount_tolerance =
-          plugin.args.Time("heartbeatTolerance", settings.mount_tolerance)
-              .value_or(settings.mount_tolerance);
+      settings.mount_tolerance = plugin.args.Time("heartbeatTolerance", settings.mount_tolerance)
+                                     .value_or(settings.mount_tolerance);
   return settings;
 }
 
