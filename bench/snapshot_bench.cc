@@ -10,7 +10,7 @@
 namespace sky {
 namespace {
 
-constexpr int kNodes = 10'000;
+constexpr int kManyNodes = 10'000;
 
 struct Busy {
   framework::Registry registry = scheduler::AllKnown();
@@ -21,9 +21,9 @@ struct Busy {
   std::vector<std::shared_ptr<const api::Pod>> workers;
 
   Busy() {
-    bench::GiveMachines(cache, kNodes);
-    for (int i = 0; i < kNodes * 8; ++i) GiveWorker(i);
-    for (int i = 0; i < kNodes * 2; ++i) {
+    bench::GiveMachines(cache, kManyNodes);
+    for (int i = 0; i < kManyNodes * 8; ++i) GiveWorker(i);
+    for (int i = 0; i < kManyNodes * 2; ++i) {
       const std::string name = fmt::format("other-{}", i);
       bench::Give(cache,
                   testing::MakeWorker(

@@ -125,14 +125,14 @@ std::string Text(const YAML::Node& node) {
 }
 
 template <class T>
-class Crd : public testing::Test {
+class Crd : public ::testing::Test {
  protected:
   const Kind& kind_ = KindOf<T>();
   YAML::Node crd_ = LoadCrd(kind_.plural);
 };
 
 using OwnKinds =
-    testing::Types<PodGroup, Queue, Quota, JobQueue, NodeTopology, Placement, QuotaSet>;
+    ::testing::Types<PodGroup, Queue, Quota, JobQueue, NodeTopology, Placement, QuotaSet>;
 TYPED_TEST_SUITE(Crd, OwnKinds);
 
 TYPED_TEST(Crd, SchemaAndTypeHoldTheSameFieldsOfTheSameTypes) {

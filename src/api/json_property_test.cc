@@ -28,13 +28,13 @@ void Check(const Law& law) {
 }
 
 template <class T>
-class JsonLaw : public testing::Test {};
+class JsonLaw : public ::testing::Test {};
 
 using Everything =
-    testing::Types<ObjectMeta, Pod, Node, Lease, Event, PodDisruptionBudget, PriorityClass,
-                   PodGroup, PodGroupStatus, Queue, QueueStatus, Quota, QuotaStatus, JobQueue,
-                   NodeTopology, NodeTopologySpec, Placement, QuotaSet, PersistentVolumeClaim,
-                   PersistentVolume, StorageClass, CSINode>;
+    ::testing::Types<ObjectMeta, Pod, Node, Lease, Event, PodDisruptionBudget, PriorityClass,
+                     PodGroup, PodGroupStatus, Queue, QueueStatus, Quota, QuotaStatus, JobQueue,
+                     NodeTopology, NodeTopologySpec, Placement, QuotaSet, PersistentVolumeClaim,
+                     PersistentVolume, StorageClass, CSINode>;
 TYPED_TEST_SUITE(JsonLaw, Everything);
 
 TYPED_TEST(JsonLaw, ReadingWhatWasWrittenGivesTheSameObject) {

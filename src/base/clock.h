@@ -16,6 +16,9 @@ using Duration = std::chrono::nanoseconds;
 using WallTime = std::chrono::sys_time<Duration>;
 using MonoTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
+// As a number to show or to measure with.
+constexpr double Seconds(Duration span) { return std::chrono::duration<double>(span).count(); }
+
 // One moment by both clocks: deadlines and waits by `mono`, what objects are stamped with by
 // `wall`.
 struct Instant {

@@ -148,7 +148,7 @@ class Followed {
   kube::Informer<api::Quota> quotas_;
 };
 
-constexpr std::string_view kObjects = R"(
+constexpr std::string_view kApplied = R"(
 apiVersion: v1
 kind: Node
 metadata: {name: n0}
@@ -168,7 +168,7 @@ items:
 )";
 
 TEST_F(LabUp, ServesItsObjectsUntilItIsTold) {
-  Write("objects.yaml", kObjects);
+  Write("objects.yaml", kApplied);
   const auto lab = Up({"--no-kubelets", "-f", Path("objects.yaml")});
   ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
@@ -179,7 +179,7 @@ TEST_F(LabUp, ServesItsObjectsUntilItIsTold) {
 }
 
 TEST_F(LabUp, RunsKubeletsUnlessToldNotTo) {
-  Write("objects.yaml", kObjects);
+  Write("objects.yaml", kApplied);
   const auto lab = Up({"-f", Path("objects.yaml")});
   ASSERT_TRUE(lab->Ready()) << lab->said();
   Client client(Path("kubeconfig"));
@@ -188,7 +188,7 @@ TEST_F(LabUp, RunsKubeletsUnlessToldNotTo) {
 }
 
 TEST_F(LabUp, LetsKubeletsRunBesideIt) {
-  Write("objects.yaml", kObjects);
+  Write("objects.yaml", kApplied);
   const auto lab = Up({"--no-kubelets", "-f", Path("objects.yaml")});
   ASSERT_TRUE(lab->Ready()) << lab->said();
   const auto kubelets = Start({"lab", "kubelets", "--kubeconfig", Path("kubeconfig")});

@@ -13,7 +13,7 @@
 namespace sky::expr {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Checked CheckText(std::string_view text, Type type) { return Check(*Parse(text), type); }
 

@@ -13,8 +13,8 @@
 namespace sky::expr {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 enum class Severity { kFit, kNotNow, kNever, kError };
 struct Verdict {

@@ -16,15 +16,15 @@
 namespace sky::expr {
 namespace {
 
-struct Verdict {
+struct Ruling {
   int severity = 0;
   int leaf = 0;
-  bool operator==(const Verdict&) const = default;
+  bool operator==(const Ruling&) const = default;
 };
 using Ids = std::vector<int>;
 
 // Who takes part: a…e; f is named by expressions but never registered.
-const std::vector<std::string> kLeaves = {"a", "b", "c", "d", "e"};
+const std::vector<std::string> kNamed = {"a", "b", "c", "d", "e"};
 
 template <class T>
 using AnswerList = std::vector<std::optional<T>>;
@@ -32,7 +32,7 @@ using AnswerList = std::vector<std::optional<T>>;
 template <class T>
 AnswerList<T> Generate(const rc::Gen<T>& value) {
   AnswerList<T> answers;
-  for (size_t i = 0; i < kLeaves.size(); ++i) {
+  for (size_t i = 0; i < kNamed.size(); ++i) {
     if (*rc::gen::inRange(0, 3) == 0)
       answers.emplace_back();
     else
@@ -50,7 +50,7 @@ std::vector<T> Given(const Expression& call,
     std::vector<Expression> spelled = {argument};
     if (argument.kind == Expression::Kind::kAll) {
       spelled.clear();
-      for (const std::string& name : kLeaves) {
+      for (const std::string& name : kNamed) {
         spelled.push_back(Expression::Name(name));
         spelled.back().weight = argument.weight;
       }
@@ -63,8 +63,8 @@ std::vector<T> Given(const Expression& call,
 
 template <class T>
 std::optional<T> LeafAnswer(const std::string& name, const AnswerList<T>& answers) {
-  const auto at = std::find(kLeaves.begin(), kLeaves.end(), name);
-  return at == kLeaves.end() ? std::nullopt : answers[static_cast<size_t>(at - kLeaves.begin())];
+  const auto at = std::find(kNamed.begin(), kNamed.end(), name);
+  return at == kNamed.end() ? std::nullopt : answers[static_cast<size_t>(at - kNamed.begin())];
 }
 
 template <class T>
@@ -95,7 +95,7 @@ auto From(const AnswerList<T>& answers) {
 RC_GTEST_PROP(Laws, PermutingFreeOperatorsChangesNoProgram, ()) {
   const Type type = static_cast<Type>(*rc::gen::inRange<size_t>(0, kTypeCount));
   const Expression e = *testing_only::ExpressionOf(type);
-  RC_ASSERT(*Program::Compile(e, type, kLeaves) == *Program::Compile(Shuffle(e), type, kLeaves));
+  RC_ASSERT(*Program::Compile(e, type, kNamed) == *Program::Compile(Shuffle(e), type, kNamed));
 }
 
 RC_GTEST_PROP(Laws, BoolsAnswerAsTheAlgebraSays, ()) {
@@ -105,25 +105,25 @@ RC_GTEST_PROP(Laws, BoolsAnswerAsTheAlgebraSays, ()) {
     return op == Op::kAnd ? std::count(v.begin(), v.end(), false) == 0
                           : std::count(v.begin(), v.end(), true) > 0;
   });
-  RC_ASSERT(EvaluateBool(*Program::Compile(e, Type::kBool, kLeaves), From(answers)) == right);
+  RC_ASSERT(EvaluateBool(*Program::Compile(e, Type::kBool, kNamed), From(answers)) == right);
 }
 
 RC_GTEST_PROP(Laws, VerdictsAnswerAsTheAlgebraSaysAndKeepTheirReasons, ()) {
   const Expression e = *testing_only::ExpressionOf(Type::kVerdict);
   auto answers =
-      Generate<Verdict>(rc::gen::map(rc::gen::inRange(0, 4), [](int s) { return Verdict{s, 0}; }));
+      Generate<Ruling>(rc::gen::map(rc::gen::inRange(0, 4), [](int s) { return Ruling{s, 0}; }));
   for (size_t i = 0; i < answers.size(); ++i)
     if (answers[i]) answers[i]->leaf = static_cast<int>(i);
-  const auto right = Naive<Verdict>(e, answers, [](Op op, const std::vector<Verdict>& v) {
-    const auto worse = [](const Verdict& x, const Verdict& y) { return x.severity < y.severity; };
+  const auto right = Naive<Ruling>(e, answers, [](Op op, const std::vector<Ruling>& v) {
+    const auto worse = [](const Ruling& x, const Ruling& y) { return x.severity < y.severity; };
     if (op == Op::kAnd || op == Op::kJoint) return *std::max_element(v.begin(), v.end(), worse);
     const auto veto =
-        std::find_if(v.begin(), v.end(), [](const Verdict& x) { return x.severity > 0; });
+        std::find_if(v.begin(), v.end(), [](const Ruling& x) { return x.severity > 0; });
     return veto == v.end() ? v.front() : *veto;
   });
   std::set<int> kept;
-  const auto got = EvaluateVerdict(*Program::Compile(e, Type::kVerdict, kLeaves), From(answers),
-                                   [&](uint32_t leaf, const Verdict& v) {
+  const auto got = EvaluateVerdict(*Program::Compile(e, Type::kVerdict, kNamed), From(answers),
+                                   [&](uint32_t leaf, const Ruling& v) {
                                      RC_ASSERT(v.leaf == static_cast<int>(leaf));
                                      kept.insert(v.leaf);
                                    });
@@ -136,12 +136,12 @@ RC_GTEST_PROP(Laws, VerdictsAnswerAsTheAlgebraSaysAndKeepTheirReasons, ()) {
 
 RC_GTEST_PROP(Laws, JointKeepsTheReasonOfEveryLeafThatRefuses, ()) {
   const auto answers =
-      Generate<Verdict>(rc::gen::map(rc::gen::inRange(0, 4), [](int s) { return Verdict{s, 0}; }));
+      Generate<Ruling>(rc::gen::map(rc::gen::inRange(0, 4), [](int s) { return Ruling{s, 0}; }));
   const Expression joint = Expression::Call(
       Op::kJoint, {Expression::All(), *testing_only::ExpressionOf(Type::kVerdict)});
   std::set<uint32_t> kept, refusing;
-  EvaluateVerdict(*Program::Compile(joint, Type::kVerdict, kLeaves), From(answers),
-                  [&](uint32_t leaf, const Verdict&) { kept.insert(leaf); });
+  EvaluateVerdict(*Program::Compile(joint, Type::kVerdict, kNamed), From(answers),
+                  [&](uint32_t leaf, const Ruling&) { kept.insert(leaf); });
   for (uint32_t i = 0; i < answers.size(); ++i)
     if (answers[i] && answers[i]->severity > 0) refusing.insert(i);
   RC_ASSERT(kept == refusing);
@@ -165,7 +165,7 @@ RC_GTEST_PROP(Laws, SetsAnswerAsTheAlgebraSays, ()) {
     }
     return result;
   });
-  RC_ASSERT(EvaluateSet(*Program::Compile(e, Type::kSet, kLeaves), From(answers)) == right);
+  RC_ASSERT(EvaluateSet(*Program::Compile(e, Type::kSet, kNamed), From(answers)) == right);
 }
 
 RC_GTEST_PROP(Laws, TargetsAnswerAsTheAlgebraSays, ()) {
@@ -173,7 +173,7 @@ RC_GTEST_PROP(Laws, TargetsAnswerAsTheAlgebraSays, ()) {
   const auto answers = Generate<int>(rc::gen::inRange(0, 8));
   const auto right =
       Naive<int>(e, answers, [](Op, const std::vector<int>& v) { return v.front(); });
-  RC_ASSERT(EvaluateTarget(*Program::Compile(e, Type::kTarget, kLeaves), From(answers)) == right);
+  RC_ASSERT(EvaluateTarget(*Program::Compile(e, Type::kTarget, kNamed), From(answers)) == right);
 }
 
 // In exact big arithmetic: __int128 holds what the tests below can reach, and is cut at int64 at
@@ -207,20 +207,20 @@ RC_GTEST_PROP(Laws, ScoresAnswerAsTheAlgebraSays, ()) {
   const Expression e = *testing_only::ExpressionOf(Type::kScore);
   const auto answers = Generate<int64_t>(rc::gen::inRange<int64_t>(-50, 200));
   const auto right = NaiveScore(e, answers);
-  const auto got = EvaluateScore(*Program::Compile(e, Type::kScore, kLeaves), From(answers));
+  const auto got = EvaluateScore(*Program::Compile(e, Type::kScore, kNamed), From(answers));
   RC_ASSERT(got.has_value() == right.has_value());
   if (got) RC_ASSERT(got->thousandths == static_cast<int64_t>(*right));
 }
 
 RC_GTEST_PROP(Laws, NestingKeepsAbstention, ()) {
   const Type type = static_cast<Type>(*rc::gen::inRange<size_t>(0, kTypeCount - 1));
-  const Program program = *Program::Compile(*testing_only::ExpressionOf(type), type, kLeaves);
+  const Program program = *Program::Compile(*testing_only::ExpressionOf(type), type, kNamed);
   switch (type) {
     case Type::kBool:
       RC_ASSERT(!EvaluateBool(program, [](uint32_t) { return std::optional<bool>(); }));
       break;
     case Type::kVerdict:
-      RC_ASSERT(!EvaluateVerdict(program, [](uint32_t) { return std::optional<Verdict>(); }));
+      RC_ASSERT(!EvaluateVerdict(program, [](uint32_t) { return std::optional<Ruling>(); }));
       break;
     case Type::kTarget:
       RC_ASSERT(!EvaluateTarget(program, [](uint32_t) { return std::optional<int>(); }));
@@ -238,7 +238,7 @@ RC_GTEST_PROP(Laws, NestingKeepsAbstention, ()) {
 
 RC_GTEST_PROP(Laws, OrderKeysWithAUniqueLastKeyFormAStrictTotalOrder, ()) {
   const Program program =
-      *Program::Compile(*testing_only::ExpressionOf(Type::kOrderKey), Type::kOrderKey, kLeaves);
+      *Program::Compile(*testing_only::ExpressionOf(Type::kOrderKey), Type::kOrderKey, kNamed);
   std::vector<OrderKey> keys;
   for (int64_t unique = 0; unique < 3; ++unique) {
     const auto answers = Generate<int64_t>(rc::gen::inRange<int64_t>(-1, 2));

@@ -12,7 +12,7 @@
 namespace sky::expr {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string Nested(int levels) {
   std::string text;

@@ -13,9 +13,9 @@ namespace sky::framework {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // A build with every plugin and action, named in no particular order, as a map of factories gives
 // them.

@@ -20,7 +20,7 @@ using ::testing::ElementsAreArray;
 
 const char* const kPage = SKY_SOURCE_DIR "/docs/configuration.md";
 
-Registry Everything() {
+Registry Complete() {
   Registry registry;
   plugins::AddAllPlugins(registry);
   actions::AddAllActions(registry);
@@ -39,11 +39,11 @@ Lines ReadLines(const std::string& path) {
 
 // Errors, or else warnings, a line each; "" when it loads without a word.
 std::string Says(const std::string& yaml) {
-  const auto loaded = LoadConfig(yaml, "sched.yaml", Everything().Known());
+  const auto loaded = LoadConfig(yaml, "sched.yaml", Complete().Known());
   if (!loaded) return loaded.error().message() + "\n";
   std::string said;
   for (const std::string& warning : loaded->warnings) said += warning + "\n";
-  if (const auto engine = Engine::Make(Everything(), loaded->config); !engine)
+  if (const auto engine = Engine::Make(Complete(), loaded->config); !engine)
     said += engine.error().message() + "\n";
   return said;
 }
@@ -119,13 +119,13 @@ TEST(ConfigurationPage, TheKeysAreAllThereIsWithTheirDefaults) {
   }
   for (const Field& field : ConfigFields()) expected.emplace_back(field.name);
   EXPECT_THAT(keys, ElementsAreArray(expected));
-  const auto loaded = LoadConfig(document, "page", Everything().Known());
+  const auto loaded = LoadConfig(document, "page", Complete().Known());
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message();
-  EXPECT_EQ(PrintConfig(loaded->config), PrintConfig(DefaultConfig(Everything().Known())));
+  EXPECT_EQ(PrintConfig(loaded->config), PrintConfig(DefaultConfig(Complete().Known())));
 }
 
 TEST(ConfigurationPage, ThePluginsAreAllThereAreWithTheirArguments) {
-  const Registry registry = Everything();
+  const Registry registry = Complete();
   std::vector<std::string> rows, expected;
   for (const Row& row : Table("| plugin |"))
     rows.push_back(row[0] + "(" + row[1].substr(0, row[1].find(':')) + ")");
@@ -155,7 +155,7 @@ TEST(ConfigurationPage, TheCallbacksAreAllThereAreWithTheirDefaultsAndWhoAnswers
   std::vector<std::string> rows, expected;
   for (const Row& row : Table("| callback |"))
     rows.push_back(fmt::format("{} {} {}: {}", row[0], row[1], row[2], row[3]));
-  const Registry registry = Everything();
+  const Registry registry = Complete();
   for (const Callback& callback : AllCallbacks()) {
     std::vector<std::string> who;
     for (const PluginConfig& plugin : DefaultConfig(registry.Known()).plugins)

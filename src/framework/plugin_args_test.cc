@@ -11,8 +11,8 @@ namespace sky::framework {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 PluginArgs Given(std::string_view yaml) {
   return PluginArgs("sylas", "sched.yaml", *ReadTree(yaml));

@@ -62,7 +62,7 @@ Registry TwoPlugins(Calls& calls) {
   return registry;
 }
 
-Registry Everything() {
+Registry WholeRegistry() {
   Registry registry;
   plugins::AddAllPlugins(registry);
   actions::AddAllActions(registry);
@@ -170,7 +170,7 @@ TEST(Engine, ANameThatTheRegistryLacksIsRefused) {
 
 // Warnings are made of these tables, so a plugin registers exactly what its table says.
 TEST(AllPlugins, RegisterWhatTheirTablesSay) {
-  const Registry registry = Everything();
+  const Registry registry = WholeRegistry();
   for (const auto& [name, kind] : registry.plugins) {
     Cluster cluster;
     const Config& config = cluster.engine().config();
@@ -196,7 +196,7 @@ TEST(AllPlugins, RegisterWhatTheirTablesSay) {
 
 // Every plugin of this build has its say under the default expressions.
 TEST(AllPlugins, TakePartInTheDefaultExpressions) {
-  const Registry registry = Everything();
+  const Registry registry = WholeRegistry();
   for (const Callback& callback : AllCallbacks()) {
     const auto expression = expr::Parse(callback.expression);
     ASSERT_TRUE(expression.has_value());
@@ -210,14 +210,14 @@ TEST(AllPlugins, TakePartInTheDefaultExpressions) {
   }
 }
 
-struct Bad {
+struct Refused {
   std::string yaml, says;
 };
 
 // The same errors as people get them from this build.
 TEST(AllPlugins, AndEverythingElseIsRefusedAtItsLineAndColumn) {
-  const Registry registry = Everything();
-  const std::vector<Bad> bads = {
+  const Registry registry = WholeRegistry();
+  const std::vector<Refused> bads = {
       {"plugin: []", "s.yaml:1:1: unknown key 'plugin'; did you mean 'plugins'?"},
       {"plugins:\n- name: gang\n- name: topolgy\n",
        "s.yaml:3:9: 'plugins': unknown plugin 'topolgy'; did you mean 'topology'?"},
@@ -244,7 +244,7 @@ TEST(AllPlugins, AndEverythingElseIsRefusedAtItsLineAndColumn) {
        "s.yaml:2:44: 'quotaToNode.predicate': unknown plugin 'quotapredicate'; did you mean "
        "'quotapredicates'?"},
   };
-  for (const Bad& bad : bads) {
+  for (const Refused& bad : bads) {
     const auto loaded = LoadConfig(bad.yaml, "s.yaml", registry.Known());
     ASSERT_FALSE(loaded.has_value()) << bad.yaml;
     EXPECT_THAT(loaded.error().message(), HasSubstr(bad.says)) << bad.yaml;

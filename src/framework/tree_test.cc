@@ -11,7 +11,7 @@
 namespace sky::framework {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(ReadTree, RemembersKindsAndPositions) {
   const Tree root = *ReadTree("a: {b: [1, -2.50, true, ~, 'yes', word]}\nc:\nd: \"10\"\n");
@@ -34,14 +34,14 @@ TEST(ReadTree, AnEmptyDocumentIsNull) {
     EXPECT_EQ(ReadTree(text)->kind, Tree::Kind::kNull) << text;
 }
 
-struct Bad {
+struct Misread {
   std::string text;
   Position at;
   std::string says;
 };
 
 TEST(ReadTree, RefusesWhatYamlReadsOtherwiseThanItLooks) {
-  const std::vector<Bad> bads = {
+  const std::vector<Misread> bads = {
       {"a: 1\nb: 2\na: 3\n", {3, 1}, "'a' stands here a second time; the first is in line 1"},
       {"x: {k: 1, k: 2}", {1, 11}, "second time"},
       {"a: yes", {1, 4}, "write true or false"},
@@ -69,7 +69,7 @@ TEST(ReadTree, RefusesWhatYamlReadsOtherwiseThanItLooks) {
       {"a: [1\n", {2, 1}, "this is no YAML"},
       {"a: 1\n b: 2\n", {2, 3}, "this is no YAML"},
   };
-  for (const Bad& bad : bads) {
+  for (const Misread& bad : bads) {
     const auto read = ReadTree(bad.text);
     ASSERT_FALSE(read.has_value()) << bad.text;
     EXPECT_EQ(read.error().at, bad.at) << bad.text << ": " << read.error().message;

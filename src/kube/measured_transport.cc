@@ -49,7 +49,7 @@ RequestKind KindOfRequest(const Request& request, bool stream) {
 }
 
 void RequestStats::Note(Outcome outcome, Duration took) {
-  const double seconds = std::chrono::duration<double>(took).count();
+  const double seconds = Seconds(took);
   const std::lock_guard lock(mutex_);
   Times& times = now_.requests[std::move(outcome)];
   ++times.count;

@@ -22,7 +22,7 @@ using testing::Conn;
 using testing::LoopbackServer;
 using testing::Seen;
 
-bool Ok(const Seen&, Conn& conn) {
+bool Welcome(const Seen&, Conn& conn) {
   conn.Write(Answer(200, "{}"));
   return true;
 }
@@ -58,7 +58,7 @@ class TlsTest : public ::testing::Test {
 
 TEST_F(TlsTest, AServerThatTheAuthoritySignedIsTrusted) {
   const auto context = by_address_.ServerContext();
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   const auto response = Fetch(To(server));
   ASSERT_TRUE(response) << response.error().message();
   EXPECT_EQ(response->status, 200);
@@ -66,7 +66,7 @@ TEST_F(TlsTest, AServerThatTheAuthoritySignedIsTrusted) {
 
 TEST_F(TlsTest, AServerOfAnotherAuthorityIsNotAndNothingWasSent) {
   const auto context = by_address_.ServerContext();
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   Access access = To(server);
   access.ca.text = stranger_.CertificatePem();
   const auto response = Fetch(access);
@@ -79,7 +79,7 @@ TEST_F(TlsTest, AServerOfAnotherAuthorityIsNotAndNothingWasSent) {
 
 TEST_F(TlsTest, TheNameMustMatchUnlessAnotherIsGiven) {
   const auto context = by_name_.ServerContext();
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   Access access = To(server);
   EXPECT_EQ(Fetch(access).error().code(), Code::kUnavailable);
   access.tls_server_name = "kubernetes";
@@ -92,7 +92,7 @@ TEST_F(TlsTest, TheNameMustMatchUnlessAnotherIsGiven) {
 
 TEST_F(TlsTest, WithoutVerificationAnyServerWillDo) {
   const auto context = by_name_.ServerContext();
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   Access access = To(server);
   access.ca = {};
   EXPECT_EQ(Fetch(access).error().code(), Code::kUnavailable);
@@ -102,7 +102,7 @@ TEST_F(TlsTest, WithoutVerificationAnyServerWillDo) {
 
 TEST_F(TlsTest, TheClientShowsItsCertificate) {
   const auto context = by_address_.ServerContext(&authority_);
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   Access access = To(server);
   EXPECT_FALSE(Fetch(access));
   const Certificate user("system:kube-scheduler", "", &authority_);
@@ -113,7 +113,7 @@ TEST_F(TlsTest, TheClientShowsItsCertificate) {
 
 TEST_F(TlsTest, ATokenGoesOutOverTls) {
   const auto context = by_address_.ServerContext();
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   Access access = To(server);
   access.token.text = "secret";
   EXPECT_TRUE(Fetch(access));
@@ -134,7 +134,7 @@ class JumpingClock final : public Clock {
 
 TEST_F(TlsTest, AReplacedCertificateIsShownWithinAMinuteOnANewConnection) {
   const auto context = by_address_.ServerContext(&authority_);
-  LoopbackServer server(Ok, context.get());
+  LoopbackServer server(Welcome, context.get());
   const std::string directory =
       (std::filesystem::temp_directory_path() / fmt::format("sky-tls-{}", getpid())).string();
   std::filesystem::create_directories(directory);

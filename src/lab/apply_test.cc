@@ -11,14 +11,14 @@
 namespace sky::lab {
 namespace {
 
-using Type = InProcess::PatchType;
+using ApplyType = InProcess::PatchType;
 
 constexpr std::string_view kQuota =
     R"({"apiVersion":"scheduling.infini-ai.com/v1alpha1","kind":"Quota"})";
 
 Reply ApplyAs(TestCluster& c, const std::string& manager, const std::string& path,
               std::string_view members, const std::string& more = "") {
-  return c.client->Patch(Type::kApply, path + "?fieldManager=" + manager + more, J(members));
+  return c.client->Patch(ApplyType::kApply, path + "?fieldManager=" + manager + more, J(members));
 }
 
 Texts OwnersOf(const Json& object, std::string_view path) {
@@ -43,7 +43,7 @@ TEST(Apply, CreatesAndIsRepeatable) {
 
 TEST(Apply, NeedsAManagerAndNoManagedFields) {
   TestCluster c;
-  EXPECT_EQ(c.client->Patch(Type::kApply, kQuotas + "/q", J(kQuota)).status, 422);
+  EXPECT_EQ(c.client->Patch(ApplyType::kApply, kQuotas + "/q", J(kQuota)).status, 422);
   EXPECT_EQ(ApplyAs(c, "me", kQuotas + "/q", R"({"metadata":{"managedFields":[]}})").status, 400);
   EXPECT_EQ(ApplyAs(c, "me", kQuotas + "/q", R"({"metadata":{"uid":"x"},"spec":{}})").status, 409);
   EXPECT_EQ(ApplyAs(c, "me", kQuotas + "/q/status", R"({"status":{}})").status, 404);
@@ -84,7 +84,7 @@ TEST(Apply, OfKubectlTakesOverWhatItsClientSideApplied) {
   quota["spec"]["queueName"] = "b";
   c.Make(kQuotas, quota);
   const auto patch = [&](const char* queue) {
-    c.client->Patch(Type::kMerge, kQuotas + "/q", {{"spec", {{"queueName", queue}}}});
+    c.client->Patch(ApplyType::kMerge, kQuotas + "/q", {{"spec", {{"queueName", queue}}}});
   };
   const char* config = R"({"spec":{"queueName":"c","request":{"cpu":"1"}}})";
   EXPECT_EQ(ApplyAs(c, "kubectl", kQuotas + "/q", config).status, 409)
@@ -111,7 +111,7 @@ TEST(Apply, TakesAwayWhatItNoLongerSays) {
   ApplyAs(c, "me", kQuotas + "/q",
           R"({"metadata":{"labels":{"a":"1","b":"2"}},
               "spec":{"queueName":"a","request":{"cpu":"1","memory":"1Gi"},"nodeSelector":{"x":"y"}}})");
-  c.client->Patch(Type::kMerge, kQuotas + "/q", J(R"({"metadata":{"labels":{"c":"3"}}})"));
+  c.client->Patch(ApplyType::kMerge, kQuotas + "/q", J(R"({"metadata":{"labels":{"c":"3"}}})"));
   const Json less = ApplyAs(c, "me", kQuotas + "/q",
                             R"({"metadata":{"labels":{"a":"1"}},
                                 "spec":{"queueName":"a","request":{"cpu":"1"}}})")
@@ -162,11 +162,12 @@ TEST(ManagedFields, TellWhoUpdatedWhat) {
   InProcess editor(*c.api, "editor/2.0 (linux)");
   c.Make(kQuotas + "?fieldManager=maker", c.Quota("q"));
   Json quota =
-      editor.Patch(Type::kMerge, kQuotas + "/q", J(R"({"spec":{"queueName":"b"}})")).json();
+      editor.Patch(ApplyType::kMerge, kQuotas + "/q", J(R"({"spec":{"queueName":"b"}})")).json();
   EXPECT_EQ(OwnersOf(quota, ".spec.queueName"), Texts{"editor/Update"});
   EXPECT_EQ(OwnersOf(quota, ".spec.request.nvidia.com/gpu"), Texts{"maker/Update"});
   quota =
-      editor.Patch(Type::kMerge, kQuotas + "/q/status", J(R"({"status":{"nodeName":"n"}})")).json();
+      editor.Patch(ApplyType::kMerge, kQuotas + "/q/status", J(R"({"status":{"nodeName":"n"}})"))
+          .json();
   const std::vector<FieldOwner> managers = ReadOwners(quota);
   ASSERT_EQ(managers.size(), 3u);
   EXPECT_EQ(managers[2].subresource, "status");
@@ -180,7 +181,7 @@ TEST(ManagedFields, MayBeRewrittenByAClient) {
   const Json patch =
       J(R"([{"op":"replace","path":"/metadata/managedFields/0/manager","value":"kubectl"},
       {"op":"replace","path":"/metadata/managedFields/0/operation","value":"Apply"}])");
-  const Json moved = c.client->Patch(Type::kJson, kQuotas + "/q", patch).json();
+  const Json moved = c.client->Patch(ApplyType::kJson, kQuotas + "/q", patch).json();
   EXPECT_EQ(OwnersOf(moved, ".spec.queueName"), Texts{"kubectl/Apply"});
 }
 

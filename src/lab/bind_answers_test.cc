@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kNodes = 6;
+constexpr int kMachines = 6;
 constexpr const char* kBinding = "verb: create, resource: pods, subresource: binding";
 
 class Storm {
@@ -30,12 +30,12 @@ class Storm {
     urgent.metadata.name = "urgent";
     urgent.value = 1000;
     Make(urgent);
-    for (int i = 0; i < kNodes; ++i) {
+    for (int i = 0; i < kMachines; ++i) {
       const std::string node = fmt::format("n{}", i);
       Make(testing::MakeNode(node, Words("gpu=8 hca=8")));
       Make(testing::MakeTopology(node, "roce", {"S1"}));
     }
-    for (int i = 0; i < kNodes + 3; ++i)
+    for (int i = 0; i < kMachines + 3; ++i)
       Make(testing::MakeQuota(fmt::format("q-{}", i), Words("gpu=8 hca=8")));
     lab_->StartScheduler();
     lab_->Advance(1s);
@@ -52,8 +52,8 @@ class Storm {
   void Clear() {
     history_ += "clear\n";
     lab_->front().faults().Clear();
-    for (int i = 0; i < kNodes; ++i) Cordon(i, false);
-    for (int last = made_; made_ > 0 && last > 0 && Live() > kNodes; --last) Remove(last);
+    for (int i = 0; i < kMachines; ++i) Cordon(i, false);
+    for (int last = made_; made_ > 0 && last > 0 && Live() > kMachines; --last) Remove(last);
     lab_->Advance(3min);  // the longest back-off
     CheckSold();
     for (const api::Pod& pod : lab_->List<api::Pod>()) {
@@ -65,10 +65,10 @@ class Storm {
           << history_;
     }
     for (int i = 1; i <= made_; ++i) Remove(i);
-    Group(kNodes);
+    Group(kMachines);
     lab_->Advance(90s);
     CheckSold();
-    EXPECT_EQ(Bound(), static_cast<size_t>(kNodes)) << history_;
+    EXPECT_EQ(Bound(), static_cast<size_t>(kMachines)) << history_;
     EXPECT_EQ(lab_->scheduler()->cache().Audit(), "") << history_;
     EXPECT_TRUE(lab_->scheduler()->Idle()) << history_;
   }
@@ -96,7 +96,7 @@ class Storm {
         return made_ > 0 ? Remove(1 + static_cast<int>(rng_.Below(static_cast<uint64_t>(made_))))
                          : Group(2);
       case 4:
-        return Cordon(static_cast<int>(rng_.Below(kNodes)), rng_.Below(2) == 0);
+        return Cordon(static_cast<int>(rng_.Below(kMachines)), rng_.Below(2) == 0);
       case 5:
         return Delete();
       default:
@@ -114,7 +114,7 @@ class Storm {
   void Remove(int number) {
     const std::string name = fmt::format("g{}", number);
     history_ += "remove " + name + "\n";
-    for (int i = 0; i < kNodes; ++i) DeletePod(fmt::format("{}-{}", name, i));
+    for (int i = 0; i < kMachines; ++i) DeletePod(fmt::format("{}-{}", name, i));
     lab_->Call("DELETE", api::KindOf<api::PodGroup>().Path("default", name));
   }
   // One member of somebody, at any moment of its binding.

@@ -5,16 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/check.h"
-
 namespace sky::lab {
 namespace {
-
-Json Parsed(const Object& object) {
-  auto document = ParseJson(object.text);
-  SKY_CHECK(document.has_value(), "a stored document is not JSON");
-  return *std::move(document);
-}
 
 // Each stored kind once: events have two views.
 bool IsMainView(const Resource& resource) { return !resource.IsEventsV1(); }

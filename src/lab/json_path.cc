@@ -49,7 +49,7 @@ size_t ClosingBracket(std::string_view text) {
   return text.npos;
 }
 
-std::string_view Trim(std::string_view text) {
+std::string_view Trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
@@ -71,8 +71,8 @@ Result<JsonPath::Step> JsonPath::ParseBracket(std::string_view inside, std::stri
     std::string_view condition = inside.substr(4, inside.size() - 5);
     const size_t equals = condition.find("==");
     if (equals != condition.npos) {
-      const std::string_view value = Trim(condition.substr(equals + 2));
-      std::string_view field = Trim(condition.substr(0, equals));
+      const std::string_view value = Trimmed(condition.substr(equals + 2));
+      std::string_view field = Trimmed(condition.substr(0, equals));
       step.kind = Step::Kind::kWhere;
       step.value = IsQuoted(value) ? Unquote(value) : std::string(value);
       while (!field.empty()) {

@@ -24,9 +24,9 @@ constexpr int kLost = INT_MAX;
 
 testing::Words Words(std::string_view text) { return *testing::ReadWords(text); }
 
-class Stage : Served {
+class LateStage : Served {
  public:
-  explicit Stage(framework::CommitOrder order) : order_(order) {
+  explicit LateStage(framework::CommitOrder order) : order_(order) {
     for (int i = 0; i < 4; ++i) {
       const std::string node = fmt::format("n{}", i);
       Put(testing::MakeNode(node, Words("gpu=8 hca=8")));
@@ -133,7 +133,7 @@ struct LateWrites : ::testing::TestWithParam<framework::CommitOrder> {
 // Whether there was an n-th write.
 bool DiesAtWrite(framework::CommitOrder order, int n, int share) {
   SCOPED_TRACE(fmt::format("write {}, share {}", n, share));
-  Stage stage(order);
+  LateStage stage(order);
   stage.Submit();
   if (!stage.DieAtWrite(n, share)) return false;
   stage.Start();

@@ -27,7 +27,7 @@ std::string PathOf(const T& object) {
 }
 
 template <class T>
-std::vector<T> List(InProcess& client) {
+std::vector<T> AllOf(InProcess& client) {
   std::vector<T> objects;
   const Json list = client.Get(api::KindOf<T>().Path("", "")).json();
   for (const Json& item : list.value("items", Json::array()))
@@ -128,8 +128,8 @@ bool LocalVolumes::Step() {
     dirty_ = false;
   }
   bool wrote = ephemeral_ && MakeEphemeralClaims();
-  Seen seen{List<Claim>(client_), List<Volume>(client_), {}};
-  for (api::StorageClass& made : List<api::StorageClass>(client_))
+  Seen seen{AllOf<Claim>(client_), AllOf<Volume>(client_), {}};
+  for (api::StorageClass& made : AllOf<api::StorageClass>(client_))
     seen.classes.emplace(made.metadata.name, std::move(made));
   std::erase_if(due_, [&](const auto& due) {
     return std::ranges::none_of(seen.claims, [&](const Claim& claim) {

@@ -11,7 +11,7 @@
 namespace sky::lab {
 namespace {
 
-using Type = InProcess::PatchType;
+using PatchType = InProcess::PatchType;
 
 class Strategic : public ::testing::Test {
  protected:
@@ -94,17 +94,17 @@ TEST(Patches, OfEachTypeGoThroughTheServer) {
   c.Make(kPods, pod);
   const std::string path = kPods + "/p";
   Json patched =
-      c.client->Patch(Type::kMerge, path, J(R"({"metadata":{"labels":{"a":null,"b":"2"}}})"))
+      c.client->Patch(PatchType::kMerge, path, J(R"({"metadata":{"labels":{"a":null,"b":"2"}}})"))
           .json();
   EXPECT_EQ(patched["metadata"]["labels"], J(R"({"b":"2"})"));
-  patched =
-      c.client
-          ->Patch(Type::kJson, path, J(R"([{"op":"test","path":"/metadata/labels/b","value":"2"},
+  patched = c.client
+                ->Patch(PatchType::kJson, path,
+                        J(R"([{"op":"test","path":"/metadata/labels/b","value":"2"},
             {"op":"add","path":"/metadata/labels/x~1y","value":"3"}])"))
-          .json();
+                .json();
   EXPECT_EQ(patched["metadata"]["labels"], J(R"({"b":"2","x/y":"3"})"));
   patched = c.client
-                ->Patch(Type::kStrategic, path + "/status",
+                ->Patch(PatchType::kStrategic, path + "/status",
                         J(R"({"status":{"conditions":[{"type":"Ready","status":"True"}]}})"))
                 .json();
   EXPECT_EQ(TextAt(patched["status"]["conditions"][0], {"type"}), "Ready");
@@ -114,17 +114,18 @@ TEST(Patches, ThatDoNotApplySayWhy) {
   TestCluster c;
   c.Make(kQuotas, c.Quota("q"));
   const std::string path = kQuotas + "/q";
-  EXPECT_EQ(
-      c.client
-          ->Patch(Type::kJson, path, J(R"([{"op":"test","path":"/spec/queueName","value":"x"}])"))
-          .status,
-      422);
-  EXPECT_EQ(c.client->Patch(Type::kJson, path, J(R"({"op":"add"})")).status, 400);
-  EXPECT_EQ(c.client->Patch(Type::kStrategic, path, J("{}")).status, 415);
+  EXPECT_EQ(c.client
+                ->Patch(PatchType::kJson, path,
+                        J(R"([{"op":"test","path":"/spec/queueName","value":"x"}])"))
+                .status,
+            422);
+  EXPECT_EQ(c.client->Patch(PatchType::kJson, path, J(R"({"op":"add"})")).status, 400);
+  EXPECT_EQ(c.client->Patch(PatchType::kStrategic, path, J("{}")).status, 415);
   EXPECT_EQ(c.client->Do("PATCH", path, "{}", "application/json").status, 415);
-  EXPECT_EQ(c.client->Patch(Type::kMerge, kQuotas + "/none", J("{}")).status, 404);
-  EXPECT_EQ(c.client->Patch(Type::kMerge, path, J(R"({"metadata":{"name":"other"}})")).status, 400);
-  EXPECT_EQ(c.client->Patch(Type::kMerge, path + "?force=true", J("{}")).status, 422);
+  EXPECT_EQ(c.client->Patch(PatchType::kMerge, kQuotas + "/none", J("{}")).status, 404);
+  EXPECT_EQ(c.client->Patch(PatchType::kMerge, path, J(R"({"metadata":{"name":"other"}})")).status,
+            400);
+  EXPECT_EQ(c.client->Patch(PatchType::kMerge, path + "?force=true", J("{}")).status, 422);
 }
 
 TEST(Patches, CarryAResourceVersionAsAPrecondition) {
@@ -133,12 +134,12 @@ TEST(Patches, CarryAResourceVersionAsAPrecondition) {
   const std::string revision = TextAt(quota, {"metadata", "resourceVersion"});
   const Json patch = {{"metadata", {{"resourceVersion", revision}}},
                       {"status", {{"nodeName", "n1"}}}};
-  EXPECT_EQ(c.client->Patch(Type::kMerge, kQuotas + "/q/status", patch).status, 200);
+  EXPECT_EQ(c.client->Patch(PatchType::kMerge, kQuotas + "/q/status", patch).status, 200);
   Json second = patch;
   second["status"]["nodeName"] = "n2";
-  EXPECT_EQ(c.client->Patch(Type::kMerge, kQuotas + "/q/status", second).status, 409);
+  EXPECT_EQ(c.client->Patch(PatchType::kMerge, kQuotas + "/q/status", second).status, 409);
   second["metadata"].erase("resourceVersion");
-  EXPECT_EQ(c.client->Patch(Type::kMerge, kQuotas + "/q/status", second).status, 200);
+  EXPECT_EQ(c.client->Patch(PatchType::kMerge, kQuotas + "/q/status", second).status, 200);
 }
 
 }  // namespace

@@ -7,17 +7,10 @@
 
 #include "api/json.h"
 #include "api/selectors.h"
-#include "base/check.h"
 #include "lab/pod_rules.h"
 
 namespace sky::lab {
 namespace {
-
-Json Parsed(const Object& object) {
-  auto document = ParseJson(object.text);
-  SKY_CHECK(document.has_value(), "a stored document is not JSON");
-  return *std::move(document);
-}
 
 server::Response Created() {
   server::Response response;

@@ -9,7 +9,7 @@ namespace sky::lab {
 namespace {
 
 constexpr std::string_view kMagic("k8s\0", 4);
-constexpr int kMaxDepth = 16;
+constexpr int kMaxMessageDepth = 16;
 
 enum class Type : uint8_t { kText, kInt, kBool, kMessage, kTextMap, kIntOrString };
 
@@ -108,9 +108,9 @@ struct Piece {
   bool delimited = false;
 };
 
-class Reader {
+class ProtoReader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit ProtoReader(std::string_view bytes) : rest_(bytes) {}
   bool done() const { return rest_.empty(); }
 
   Result<Piece> Next() {
@@ -164,7 +164,7 @@ Result<Json> Read(std::string_view bytes, const Message& message, int depth);
 
 Result<std::pair<std::string, std::string>> ReadEntry(std::string_view bytes) {
   std::pair<std::string, std::string> entry;
-  Reader reader(bytes);
+  ProtoReader reader(bytes);
   while (!reader.done()) {
     const Piece piece = TRY(reader.Next());
     if (piece.number == 1) entry.first = piece.bytes;
@@ -177,7 +177,7 @@ Result<std::pair<std::string, std::string>> ReadEntry(std::string_view bytes) {
 Result<Json> ReadIntOrString(std::string_view bytes) {
   uint64_t type = 0, number = 0;
   std::string text;
-  Reader reader(bytes);
+  ProtoReader reader(bytes);
   while (!reader.done()) {
     const Piece piece = TRY(reader.Next());
     if (piece.number == 1) type = piece.value;
@@ -203,9 +203,10 @@ Result<Json> ReadValue(const Field& field, const Piece& piece, int depth) {
 }
 
 Result<Json> Read(std::string_view bytes, const Message& message, int depth) {
-  if (depth > kMaxDepth) return Fail(Code::kInvalid, "the protobuf message is nested too deep");
+  if (depth > kMaxMessageDepth)
+    return Fail(Code::kInvalid, "the protobuf message is nested too deep");
   Json out = Json::object();
-  Reader reader(bytes);
+  ProtoReader reader(bytes);
   while (!reader.done()) {
     const Piece piece = TRY(reader.Next());
     const auto field = std::ranges::find(message.fields, piece.number, &Field::number);
@@ -234,7 +235,7 @@ Result<Json> ParseProtobuf(std::string_view body) {
   if (!body.starts_with(kMagic))
     return Fail(Code::kInvalid, "the body says that it is protobuf, and doesn't begin so");
   std::string_view type_meta, raw;
-  Reader envelope(body.substr(kMagic.size()));
+  ProtoReader envelope(body.substr(kMagic.size()));
   while (!envelope.done()) {
     const Piece piece = TRY(envelope.Next());
     if (piece.number == 1) type_meta = piece.bytes;

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
 #include "lab/events_view.h"
 #include "lab/table.h"
 
@@ -14,12 +13,6 @@ namespace {
 
 constexpr std::string_view kExpiredToken =
     "the continue token is too old for a consistent list: begin again without it";
-
-Json Parsed(const Object& object) {
-  auto document = ParseJson(object.text);
-  SKY_CHECK(document.has_value(), "a stored document is not JSON");
-  return *std::move(document);
-}
 
 // Where the next page goes on: the revision of the first page and the last key that was given out.
 struct Token {

@@ -8,13 +8,13 @@
 namespace sky::lab {
 namespace {
 
-struct Members {
+struct Placed {
   std::vector<api::Pod> pods;  // live ones of the group
   size_t placed = 0;
 };
 
-Members MembersOf(Simulation& simulation, const std::string& ns, const std::string& group) {
-  Members members;
+Placed MembersOf(Simulation& simulation, const std::string& ns, const std::string& group) {
+  Placed members;
   for (api::Pod& pod : simulation.List<api::Pod>()) {
     if (pod.metadata.namespace_ != ns || pod.metadata.Annotation(api::key::kGroupName) != group ||
         pod.status.phase == "Succeeded" || pod.status.phase == "Failed")
@@ -56,7 +56,7 @@ Scenario::Answer Scenario::Why(const Statement& statement) {
   const std::string& name = statement.names[0];
   if (const std::string why = Reported(*simulation_, ns, name); !why.empty())
     return fmt::format("{} waits: {}\n", name, why);
-  const Members members = MembersOf(*simulation_, ns, name);
+  const Placed members = MembersOf(*simulation_, ns, name);
   if (!members.pods.empty())
     return fmt::format("{}: {} of {} members have a place\n", name, members.placed,
                        members.pods.size());
@@ -86,7 +86,7 @@ Scenario::Answer Scenario::Expect(const Statement& statement) {
     return Fail(Code::kConflict, "quota {} is on \"{}\" with {} tasks", name,
                 quota.status.node_name, quota.status.tasks.size());
   }
-  const Members members = MembersOf(*simulation_, ns, name);
+  const Placed members = MembersOf(*simulation_, ns, name);
   if (claim == "placed") {
     if (std::to_string(members.placed) == object) return std::string();
     return Fail(Code::kConflict, "{} of {} members of {} are placed, not {}", members.placed,

@@ -8,6 +8,12 @@
 
 namespace sky::lab {
 
+Json Parsed(const Object& object) {
+  auto document = ParseJson(object.text);
+  SKY_CHECK(document.has_value(), "a stored document is not JSON");
+  return *std::move(document);
+}
+
 KindId Store::AddKind(FieldsOf fields) {
   kinds_.push_back({std::move(fields), {}, {}});
   return KindId(kinds_.size() - 1);

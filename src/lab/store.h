@@ -36,6 +36,7 @@ struct Object {
   bool deleting = false;            // has a deletionTimestamp
 };
 using ObjectPtr = std::shared_ptr<const Object>;
+Json Parsed(const Object& object);
 
 struct StoreEvent {
   enum class Type : uint8_t { kAdded, kModified, kDeleted };

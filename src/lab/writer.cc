@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
 #include "lab/events_view.h"
 #include "lab/managed_fields.h"
 #include "lab/meta_rules.h"
@@ -16,12 +15,6 @@
 
 namespace sky::lab {
 namespace {
-
-Json Parsed(const ObjectPtr& object) {
-  auto document = ParseJson(object->text);
-  SKY_CHECK(document.has_value(), "a stored document is not JSON");
-  return *std::move(document);
-}
 
 std::string ContentType(const server::Request& request) {
   const std::string_view type = request.HeaderOr("content-type");
@@ -197,14 +190,14 @@ Answered<Json> Writer::FinishUpdate(const Call& call, const Json& old, Json docu
   // The last finalizer is gone: so is the object, without a state in between.
   const ObjectPtr last = store_.Delete(resource.stored_as, call.ns, call.name);
   SweepNamespace(call.ns);
-  CopyAt(Parsed(last), document, {"metadata", "resourceVersion"});
+  CopyAt(Parsed(*last), document, {"metadata", "resourceVersion"});
   return document;
 }
 
 Answered<Json> Writer::Modify(const Call& call, const Change& change) {
   const ObjectPtr stored = store_.Get(call.resource->stored_as, call.ns, call.name);
   if (stored == nullptr) return std::unexpected(NotFound(call.about()));
-  const Json old = Parsed(stored);
+  const Json old = Parsed(*stored);
   Json document = TRY(change(old));
   return FinishUpdate(call, old, std::move(document));
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
 #include "lab/pod_rules.h"
 #include "lab/reader.h"
 #include "lab/selection.h"
@@ -11,12 +10,6 @@
 
 namespace sky::lab {
 namespace {
-
-Json Parsed(const ObjectPtr& object) {
-  auto document = ParseJson(object->text);
-  SKY_CHECK(document.has_value(), "a stored document is not JSON");
-  return *std::move(document);
-}
 
 // From the body, else from the query.
 Answered<DeleteOptions> ReadOptions(const Call& call) {
@@ -60,7 +53,7 @@ Answered<Json> Writer::Remove(const Call& call, const DeleteOptions& options, bo
   const Resource& resource = *call.resource;
   const ObjectPtr stored = store_.Get(resource.stored_as, call.ns, call.name);
   if (stored == nullptr) return std::unexpected(NotFound(call.about()));
-  Json document = Parsed(stored);
+  Json document = Parsed(*stored);
   const auto mismatch = [&](std::string_view what, std::string_view asked, std::string_view is) {
     return std::unexpected(Conflict(
         call.about(),
@@ -87,7 +80,7 @@ Answered<Json> Writer::Remove(const Call& call, const DeleteOptions& options, bo
   if (!waits) {
     const ObjectPtr last = store_.Delete(resource.stored_as, call.ns, call.name);
     SweepNamespace(call.ns);
-    return Parsed(last);
+    return Parsed(*last);
   }
   if (!was_leaving || grace < before) {
     Json& metadata = MapAt(document, {"metadata"});
@@ -148,7 +141,7 @@ void Writer::SweepNamespace(const std::string& ns) {
   const Resource& namespaces = *resources_.Get("", "v1", "namespaces");
   const ObjectPtr stored = store_.Get(namespaces.stored_as, "", ns);
   if (stored == nullptr || !stored->deleting ||
-      !TextsAt(Parsed(stored), {"metadata", "finalizers"}).empty())
+      !TextsAt(Parsed(*stored), {"metadata", "finalizers"}).empty())
     return;
   for (const Resource& resource : resources_.all())
     if (resource.namespaced && !store_.ListNow(resource.stored_as, ns).empty()) return;

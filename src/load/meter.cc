@@ -9,8 +9,6 @@
 namespace sky::load {
 namespace {
 
-double Seconds(Duration span) { return std::chrono::duration<double>(span).count(); }
-
 // Events a second between the first and the last of these instants. Over a shorter span it would
 // tell of threads that woke late rather than of a server.
 constexpr Duration kLeastSpan = std::chrono::milliseconds(20);

@@ -12,8 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Seconds(Duration span) { return std::chrono::duration<double>(span).count(); }
-
 // Milliseconds of a second are what the meter can tell; more digits would only look exact.
 double Rounded(double value) { return std::round(value * 1000) / 1000; }
 

@@ -70,8 +70,7 @@ void Metrics::Update(const Scheduler& scheduler, bool leads) {
   Families& out = *families_;
   const SchedulerStats& now = scheduler.stats();
   out.leading.Set(leads ? 1 : 0);
-  if (now.cycles > out.seen.cycles)
-    out.cycle_seconds.Observe(std::chrono::duration<double>(now.last_cycle).count());
+  if (now.cycles > out.seen.cycles) out.cycle_seconds.Observe(Seconds(now.last_cycle));
   out.cycles.Increment(static_cast<double>(now.cycles - out.seen.cycles));
   out.bound.Increment(static_cast<double>(now.bound - out.seen.bound));
   out.committed.Increment(static_cast<double>(now.committed - out.seen.committed));

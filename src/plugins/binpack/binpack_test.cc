@@ -18,18 +18,18 @@ using testing::OpenSession;
 using Weights = std::map<std::string, int64_t>;
 
 // Of the quota on each node, in points.
-std::vector<int64_t> Scores(OpenSession& open, const std::string& quota,
-                            const std::vector<std::string>& nodes) {
+std::vector<int64_t> ScoresOf(OpenSession& open, const std::string& quota,
+                              const std::vector<std::string>& nodes) {
   std::vector<model::NodeId> ids;
   for (const std::string& node : nodes) ids.push_back(open.Node(node));
   std::vector<int64_t> scores = open->quota_to_node.Scores(open.Quota(quota), ids);
   for (int64_t& score : scores) score /= 1000;
   return scores;
 }
-std::vector<int64_t> Scores(Cluster& c, const std::string& quota,
-                            const std::vector<std::string>& nodes, Weights weights = {}) {
+std::vector<int64_t> ScoresOf(Cluster& c, const std::string& quota,
+                              const std::vector<std::string>& nodes, Weights weights = {}) {
   OpenSession open(c, std::make_unique<Binpack>(std::move(weights)));
-  return Scores(open, quota, nodes);
+  return ScoresOf(open, quota, nodes);
 }
 using Points = std::vector<int64_t>;
 
@@ -37,37 +37,37 @@ TEST(Binpack, ScoresTheShareThatBoundQuotasAndTheNewOneTake) {
   Cluster c;
   c.Nodes("n0", "gpu=8").Nodes("n1", "gpu=8").Nodes("n2", "gpu=4");
   c.Quotas("b", "gpu=4 node=n1").Quotas("q", "gpu=2");
-  EXPECT_EQ(Scores(c, "q", {"n0", "n1", "n2"}), (Points{25, 75, 50}));
+  EXPECT_EQ(ScoresOf(c, "q", {"n0", "n1", "n2"}), (Points{25, 75, 50}));
   c.Pod("mine", "gpu=4 node=n1 quota=b");
-  EXPECT_EQ(Scores(c, "q", {"n1"}), Points{75}) << "a quota's pod takes no more than its share";
+  EXPECT_EQ(ScoresOf(c, "q", {"n1"}), Points{75}) << "a quota's pod takes no more than its share";
   c.Pod("stranger", "gpu=4 node=n0 scheduler=another");
-  EXPECT_EQ(Scores(c, "q", {"n0"}), Points{75}) << "a node that strangers fill is full too";
+  EXPECT_EQ(ScoresOf(c, "q", {"n0"}), Points{75}) << "a node that strangers fill is full too";
 }
 
 TEST(Binpack, EveryRequestedNameCountsAndNoOther) {
   Cluster c;
   c.Nodes("n0", "gpu=8 hca=8 cpu=10").Quotas("b", "gpu=4 cpu=10 node=n0");
   c.Quotas("q", "gpu=4 hca=2").Quotas("zero", "gpu=4 hca=0").Quotas("nothing", "gpu=0");
-  EXPECT_EQ(Scores(c, "q", {"n0"}), Points{62}) << "(100 + 25) / 2, whatever cpu is";
-  EXPECT_EQ(Scores(c, "zero", {"n0"}), Points{100});
-  EXPECT_EQ(Scores(c, "nothing", {"n0"}), Points{0});
+  EXPECT_EQ(ScoresOf(c, "q", {"n0"}), Points{62}) << "(100 + 25) / 2, whatever cpu is";
+  EXPECT_EQ(ScoresOf(c, "zero", {"n0"}), Points{100});
+  EXPECT_EQ(ScoresOf(c, "nothing", {"n0"}), Points{0});
 }
 
 TEST(Binpack, WeightsByNameOthersWeighOne) {
   Cluster c;
   c.Nodes("n0", "gpu=8 hca=8").Quotas("q", "gpu=8 hca=2");
-  EXPECT_EQ(Scores(c, "q", {"n0"}, {{"nvidia.com/gpu", 3}}), Points{81}) << "(300 + 25) / 4";
-  EXPECT_EQ(Scores(c, "q", {"n0"}, {{"nvidia.com/gpu", 0}}), Points{25});
-  EXPECT_EQ(Scores(c, "q", {"n0"}, {{"nvidia.com/gpu", 0}, {"rdma/hca", 0}}), Points{0});
+  EXPECT_EQ(ScoresOf(c, "q", {"n0"}, {{"nvidia.com/gpu", 3}}), Points{81}) << "(300 + 25) / 4";
+  EXPECT_EQ(ScoresOf(c, "q", {"n0"}, {{"nvidia.com/gpu", 0}}), Points{25});
+  EXPECT_EQ(ScoresOf(c, "q", {"n0"}, {{"nvidia.com/gpu", 0}, {"rdma/hca", 0}}), Points{0});
 }
 
 TEST(Binpack, WhatDoesntFitScoresNothing) {
   Cluster c;
   c.Nodes("n0", "gpu=8 hca=8").Quotas("b", "gpu=7 node=n0");
   c.Quotas("big", "gpu=2 hca=1").Quotas("odd", "gpu=1 rdma/other=1").Quotas("last", "gpu=1");
-  EXPECT_EQ(Scores(c, "big", {"n0"}), Points{0});
-  EXPECT_EQ(Scores(c, "odd", {"n0"}), Points{0}) << "a name that the node doesn't have";
-  EXPECT_EQ(Scores(c, "last", {"n0"}), Points{100});
+  EXPECT_EQ(ScoresOf(c, "big", {"n0"}), Points{0});
+  EXPECT_EQ(ScoresOf(c, "odd", {"n0"}), Points{0}) << "a name that the node doesn't have";
+  EXPECT_EQ(ScoresOf(c, "last", {"n0"}), Points{100});
 }
 
 // A plan is charged at once (F4), so the next quota of the same gang sees it.
@@ -76,14 +76,14 @@ TEST(Binpack, WhatIsPlannedOnANodeFillsItAsWellAndOnce) {
   c.Nodes("n[0-1]", "gpu=8").Quotas("b", "gpu=4 node=n1").Quotas("first", "gpu=5");
   c.Quotas("second", "gpu=1").Pod("p", "gpu=5");
   OpenSession open(c, std::make_unique<Binpack>(Weights{}));
-  EXPECT_EQ(Scores(open, "second", {"n0", "n1"}), (Points{12, 62}));
+  EXPECT_EQ(ScoresOf(open, "second", {"n0", "n1"}), (Points{12, 62}));
   framework::Statement statement(*open);
   statement.AllocateTaskToQuota(open.Task("p"), open.Quota("first"), open.Node("n0"));
-  EXPECT_EQ(Scores(open, "second", {"n0", "n1"}), (Points{75, 62})) << "planned";
+  EXPECT_EQ(ScoresOf(open, "second", {"n0", "n1"}), (Points{75, 62})) << "planned";
   statement.AllocateQuotaToNode(open.Quota("first"), open.Node("n0"));
-  EXPECT_EQ(Scores(open, "second", {"n0", "n1"}), (Points{75, 62})) << "bound";
+  EXPECT_EQ(ScoresOf(open, "second", {"n0", "n1"}), (Points{75, 62})) << "bound";
   statement.Discard();
-  EXPECT_EQ(Scores(open, "second", {"n0", "n1"}), (Points{12, 62}));
+  EXPECT_EQ(ScoresOf(open, "second", {"n0", "n1"}), (Points{12, 62}));
 }
 
 TEST(Binpack, AGangThatFillsANodeGoesOnFillingIt) {
@@ -122,7 +122,7 @@ RC_GTEST_PROP(BinpackLaw, EveryScoreIsFromNothingToAHundred, (uint64_t seed)) {
   Law law(seed);
   law.c.Nodes("n0", law.Amounts()).Quotas("b", law.Amounts() + " node=n0");
   law.c.Quotas("q", law.Amounts());
-  for (const int64_t score : Scores(law.c, "q", {"n0"}, law.AnyWeights()))
+  for (const int64_t score : ScoresOf(law.c, "q", {"n0"}, law.AnyWeights()))
     RC_ASSERT(score >= 0 && score <= 100);
 }
 
@@ -141,7 +141,7 @@ RC_GTEST_PROP(BinpackLaw, TheFullerOfTwoEqualNodesNeverScoresLessWhileBothHaveRo
   law.c.Nodes("n[0-1]", node).Quotas("a", less + "node=n0").Quotas("b", less + "node=n1");
   law.c.Quotas("more", more + "node=n1").Quotas("q", asked);
   OpenSession open(law.c, std::make_unique<Binpack>(law.AnyWeights()));
-  const Points scores = Scores(open, "q", {"n0", "n1"});
+  const Points scores = ScoresOf(open, "q", {"n0", "n1"});
   RC_ASSERT(scores[1] >= scores[0]);
 }
 

@@ -14,7 +14,6 @@ namespace {
 using testing::BindsNothing;
 using testing::BindsTasks;
 using testing::Cluster;
-using testing::Gang;
 using testing::OpenSession;
 
 // One node of eight GPUs; groups stand in the line that their label names.
@@ -32,7 +31,7 @@ struct JobQueueTest : ::testing::Test {
     c.Put(std::move(line));
   }
   void Job(const std::string& name, const std::string& line, int members = 1,
-           const std::string& words = "gpu=1", const Gang& gang = {}) {
+           const std::string& words = "gpu=1", const testing::Gang& gang = {}) {
     c.Tick(std::chrono::seconds(1));  // who came first stands first
     c.Job(name, members, words, gang);
     c.Edit<api::PodGroup>("default/" + name, [&](api::PodGroup& group) {
@@ -193,7 +192,7 @@ TEST_F(JobQueueTest, AJobStandsInTheHighestLineThatSelectsItInItsNamespaceAndQue
   EXPECT_THAT(c.Cycle(), BindsTasks("a-0", "n0"));
 }
 
-std::string Names(const std::vector<testing::Bound>& bound) {
+std::string Listed(const std::vector<testing::Bound>& bound) {
   std::string names;
   for (const testing::Bound& one : bound) names += one.pod.substr(0, one.pod.find('-')) + " ";
   return names;
@@ -206,18 +205,18 @@ TEST_F(JobQueueTest, LinesOfEqualPriorityTakeTurnsAndHigherOnesGoFirst) {
   for (const char* name : {"y1", "y2", "y3", "y4"}) Job(name, "y", 1, "gpu=2");
   Job("h1", "high", 1, "gpu=2");
   c.Quotas("two[0-9]", "gpu=2");
-  EXPECT_EQ(Names(c.Cycle()), "h1 x1 x2 y1 ");
+  EXPECT_EQ(Listed(c.Cycle()), "h1 x1 x2 y1 ");
   c.Finish("default/x1-0");
-  EXPECT_EQ(Names(c.Cycle()), "y2 ") << "x was served last";
+  EXPECT_EQ(Listed(c.Cycle()), "y2 ") << "x was served last";
   c.Finish("default/x2-0");
-  EXPECT_EQ(Names(c.Cycle()), "x3 ");
+  EXPECT_EQ(Listed(c.Cycle()), "x3 ");
 }
 
 TEST_F(JobQueueTest, JobsOutsideOfLinesTakeTheirTurnsToo) {
   Line("x");
   for (const char* name : {"x1", "x2", "x3"}) Job(name, "x", 1, "gpu=4");
   for (const char* name : {"o1", "o2"}) Job(name, "", 1, "gpu=4");
-  EXPECT_EQ(Names(c.Cycle()), "o1 x1 ");
+  EXPECT_EQ(Listed(c.Cycle()), "o1 x1 ");
 }
 
 // A turn that came to nothing is no turn; a session that is undone has taken no slot.

@@ -33,15 +33,15 @@ std::string Port(const std::string& members) {
   return R"("containers":[{"ports":[{)" + members + "}]}]";
 }
 
-struct Row {
+struct PortRow {
   std::string what, mine, theirs;
   bool clash;
 };
 
 const std::string kHttp = R"("containerPort":80,"hostPort":80)";
 
-const std::vector<Row>& Rows() {
-  static const std::vector<Row> kRows = {
+const std::vector<PortRow>& Rows() {
+  static const std::vector<PortRow> kRows = {
       {"the same port", Port(kHttp), Port(kHttp), true},
       {"another port", Port(kHttp), Port(R"("hostPort":81)"), false},
       {"no port of the host", Port(kHttp), Port(R"("containerPort":80)"), false},
@@ -77,7 +77,7 @@ const std::vector<Row>& Rows() {
 }
 
 TEST(HostPorts, ThePortsOfWhoIsThereAlreadyAreTaken) {
-  for (const Row& row : Rows())
+  for (const PortRow& row : Rows())
     for (const bool swapped : {false, true}) {
       Cluster c;
       c.Nodes("n0", "gpu=8").Quotas("q0", "gpu=1");
@@ -92,7 +92,7 @@ TEST(HostPorts, ThePortsOfWhoIsThereAlreadyAreTaken) {
 }
 
 TEST(HostPorts, TwoPodsOfOnePlanShareANodeOnlyIfTheirPortsAllowIt) {
-  for (const Row& row : Rows()) {
+  for (const PortRow& row : Rows()) {
     Cluster c;
     c.Nodes("n0", "gpu=8").Quotas("q[0-1]", "gpu=1");
     c.Put(testing::MakeGroup("gang", 2, {}));

@@ -207,7 +207,7 @@ std::string Required(const std::string& terms) {
 std::string Expression(const std::string& key, const std::string& op, const std::string& values) {
   return fmt::format(R"({{"key":"{}","operator":"{}","values":[{}]}})", key, op, values);
 }
-std::string Term(const std::string& expressions, const std::string& fields = "") {
+std::string NodeTerm(const std::string& expressions, const std::string& fields = "") {
   return fmt::format(R"({{"matchExpressions":[{}],"matchFields":[{}]}})", expressions, fields);
 }
 
@@ -215,10 +215,10 @@ TEST(Predicates, RequiredNodeAffinity) {
   const std::string labels = R"("disk":"ssd","gpus":"8","huge":"9223372036854775808")",
                     no = "NodeAffinityMismatch";
   const auto one = [](const std::string& key, const std::string& op, const std::string& values) {
-    return Required(Term(Expression(key, op, values)));
+    return Required(NodeTerm(Expression(key, op, values)));
   };
   const auto field = [](const std::string& key, const std::string& op, const std::string& values) {
-    return Required(Term("", Expression(key, op, values)));
+    return Required(NodeTerm("", Expression(key, op, values)));
   };
   const std::string ssd = Expression("disk", "In", R"("ssd")"),
                     hdd = Expression("disk", "In", R"("hdd")");
@@ -241,15 +241,15 @@ TEST(Predicates, RequiredNodeAffinity) {
       {"Lt of a word", "", one("disk", "Lt", R"("1")"), no},
       {"Gt of an absent label", "", one("zone", "Gt", R"("0")"), no},
       {"a number beyond int64 compares with nothing", "", one("huge", "Gt", R"("1")"), no},
-      {"terms are alternatives", "", Required(Term(hdd) + "," + Term(ssd)), ""},
-      {"none of the terms", "", Required(Term(hdd) + "," + Term(hdd)), no},
+      {"terms are alternatives", "", Required(NodeTerm(hdd) + "," + NodeTerm(ssd)), ""},
+      {"none of the terms", "", Required(NodeTerm(hdd) + "," + NodeTerm(hdd)), no},
       {"expressions of a term hold together", "",
-       Required(Term(ssd + "," + Expression("gpus", "In", R"("4")"))), no},
+       Required(NodeTerm(ssd + "," + Expression("gpus", "In", R"("4")"))), no},
       {"an empty term matches nothing", "", Required("{}"), no},
-      {"an empty term spoils no other", "", Required("{}," + Term(ssd)), ""},
+      {"an empty term spoils no other", "", Required("{}," + NodeTerm(ssd)), ""},
       {"no terms match nothing", "", Required(""), no},
       {"a term that doesn't parse is skipped", "",
-       Required(Term(Expression("disk", "Near", R"("ssd")")) + "," + Term(ssd)), ""},
+       Required(NodeTerm(Expression("disk", "Near", R"("ssd")")) + "," + NodeTerm(ssd)), ""},
       {"the node by its name", "", field("metadata.name", "In", R"("n0")"), ""},
       {"another node by its name", "", field("metadata.name", "In", R"("n1")"), no},
       {"any but the node", "", field("metadata.name", "NotIn", R"("n0")"), no},
@@ -258,7 +258,7 @@ TEST(Predicates, RequiredNodeAffinity) {
        no},
       {"only the name is a field", "", field("metadata.uid", "NotIn", R"("x")"), no},
       {"fields and expressions hold together", "",
-       Required(Term(hdd, Expression("metadata.name", "In", R"("n0")"))), no},
+       Required(NodeTerm(hdd, Expression("metadata.name", "In", R"("n0")"))), no},
       {"the selector must hold besides", "",
        R"("nodeSelector":{"disk":"hdd"},)" + one("disk", "In", R"("ssd")"), "NodeSelectorMismatch"},
       {"and the affinity besides the selector", "",
@@ -286,7 +286,7 @@ TEST(Predicates, AQuotaIsHeldToTaintsAndAffinityOfItsOwn) {
   const auto affine = [](const std::string& values) {
     return R"("affinity":{"node":{"requiredDuringSchedulingIgnoredDuringExecution":)"
            R"({"nodeSelectorTerms":[)" +
-           Term(Expression("disk", "In", values)) + "]}}}";
+           NodeTerm(Expression("disk", "In", values)) + "]}}}";
   };
   EXPECT_EQ(outcome("", affine(R"("ssd")")), "");
   EXPECT_EQ(outcome("", affine(R"("hdd")")), "NodeAffinityMismatch");

@@ -18,19 +18,19 @@ using testing::BindsNothing;
 using testing::BindsTasks;
 using testing::Cluster;
 
-std::string Term(const std::string& label, const std::string& key) {
+std::string QuotaTerm(const std::string& label, const std::string& key) {
   return R"({"labelSelector":{"matchLabels":{"app":")" + label + R"("}},"topologyKey":")" + key +
          R"("})";
 }
-std::string Near(const std::string& label, const std::string& key) {
-  return R"({"affinity":{"required":[)" + Term(label, key) + "]}}";
+std::string BesideQuota(const std::string& label, const std::string& key) {
+  return R"({"affinity":{"required":[)" + QuotaTerm(label, key) + "]}}";
 }
 std::string Apart(const std::string& label, const std::string& key) {
-  return R"({"antiAffinity":{"required":[)" + Term(label, key) + "]}}";
+  return R"({"antiAffinity":{"required":[)" + QuotaTerm(label, key) + "]}}";
 }
 std::string Rather(const char* set, const std::string& label, const std::string& key) {
-  return std::string(R"({")") + set + R"(":{"preferred":[{"weight":5,"term":)" + Term(label, key) +
-         "}]}}";
+  return std::string(R"({")") + set + R"(":{"preferred":[{"weight":5,"term":)" +
+         QuotaTerm(label, key) + "}]}}";
 }
 
 struct QuotaAffinityTest : ::testing::Test {
@@ -73,8 +73,8 @@ struct QuotaAffinityTest : ::testing::Test {
 
 TEST_F(QuotaAffinityTest, ARequiredNeighbourIsFollowedToItsNodeOrZone) {
   Quota("data", "data", "null", "null", "gpu=1 node=n3");
-  Quota("close", "x", Near("data", "node"));
-  Quota("around", "x", Near("data", "zone"));
+  Quota("close", "x", BesideQuota("data", "node"));
+  Quota("around", "x", BesideQuota("data", "zone"));
   Pod("a", "close");
   EXPECT_EQ(Goes("a"), "n3");
   c.Edit<api::Node>("n3", [](api::Node& node) { node.spec.unschedulable = true; });
@@ -83,7 +83,7 @@ TEST_F(QuotaAffinityTest, ARequiredNeighbourIsFollowedToItsNodeOrZone) {
 }
 
 TEST_F(QuotaAffinityTest, WhoseNeighbourIsNowhereWaitsAndSaysSo) {
-  Quota("close", "x", Near("data", "node"));
+  Quota("close", "x", BesideQuota("data", "node"));
   Quota("data", "data");
   Pod("a", "close");
   EXPECT_EQ(Goes("a"), "QuotaAffinityNotMatch");
@@ -94,14 +94,14 @@ TEST_F(QuotaAffinityTest, WhoseNeighbourIsNowhereWaitsAndSaysSo) {
 }
 
 TEST_F(QuotaAffinityTest, TheFirstOfThoseWhoAskForEachOtherGoesAnywhere) {
-  Quota("one", "one", Near("two", "node"));
-  Quota("two", "two", Near("one", "node"));
+  Quota("one", "one", BesideQuota("two", "node"));
+  Quota("two", "two", BesideQuota("one", "node"));
   Pod("a", "one");
   const std::string node = Goes("a");
   EXPECT_EQ(node.substr(0, 1), "n");
   Pod("b", "two");
   EXPECT_EQ(Goes("b"), node);
-  Quota("self", "self", Near("self", "node"));
+  Quota("self", "self", BesideQuota("self", "node"));
   Pod("s", "self");
   EXPECT_EQ(Goes("s").substr(0, 1), "n");
 }
@@ -147,7 +147,7 @@ TEST_F(QuotaAffinityTest, PreferencesDecideWhereNothingElseDoes) {
 TEST_F(QuotaAffinityTest, APodChoosesAmongQuotasByTheirLabels) {
   Quota("a", "plain");
   Quota("b", "fast");
-  Pod("p", "", Near("fast", "node"));
+  Pod("p", "", BesideQuota("fast", "node"));
   EXPECT_EQ(Uses("p"), "b");
   Quota("c", "fast");
   Pod("r", "", Apart("fast", "node"));
@@ -164,7 +164,7 @@ TEST_F(QuotaAffinityTest, APodStaysAwayFromTheNodesOfOthersQuotas) {
 }
 
 TEST_F(QuotaAffinityTest, AQuotaChoosesItsPods) {
-  Quota("q", "q", "null", Near("vip", "node"));
+  Quota("q", "q", "null", BesideQuota("vip", "node"));
   Pod("p", "q");
   EXPECT_EQ(Uses("p"), "PodQuotaAffinityNotMatch");
   c.Remove<api::Pod>("default/p");
@@ -205,7 +205,7 @@ TEST_F(QuotaAffinityTest, APodFollowsAQuotaThatIsntItsOwnAndStaysAwayFromLateCom
   Quota("data", "data", "null", "null", "gpu=1 queue=other node=n3");
   c.Queue("other");
   Quota("mine", "x", "null", "null", "gpu=1");
-  Pod("p", "mine", Near("data", "node"));
+  Pod("p", "mine", BesideQuota("data", "node"));
   EXPECT_EQ(Goes("p"), "n3");
   Quota("quiet", "quiet");
   Quota("loud", "loud", "null", "null", "gpu=1 node=n2");

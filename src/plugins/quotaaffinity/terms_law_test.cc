@@ -20,7 +20,7 @@ namespace {
 
 using testing::Cluster;
 
-struct Term {
+struct DrawnTerm {
   std::string app;  // of whom it is about
   bool zone = false;
   std::string Json() const {
@@ -29,9 +29,9 @@ struct Term {
   }
 };
 struct Terms {
-  std::optional<Term> near, away;
+  std::optional<DrawnTerm> near, away;
   std::string Json() const {
-    const auto set = [](const char* name, const std::optional<Term>& term) {
+    const auto set = [](const char* name, const std::optional<DrawnTerm>& term) {
       return fmt::format(R"("{}":{{"required":[{}]}})", name, term ? term->Json() : "");
     };
     return fmt::format("{{{},{}}}", set("affinity", near), set("antiAffinity", away));
@@ -47,7 +47,7 @@ struct One {
 };
 
 int ZoneOf(const std::string& node) { return node < "n2" ? 1 : 2; }
-bool Together(const Term& term, const std::string& a, const std::string& b) {
+bool Together(const DrawnTerm& term, const std::string& a, const std::string& b) {
   return term.zone ? ZoneOf(a) == ZoneOf(b) : a == b;
 }
 
@@ -102,8 +102,8 @@ class TermsLaw {
   std::string App() { return rng_.Below(2) == 0 ? "a" : "b"; }
   Terms SomeTerms() {
     Terms terms;
-    if (rng_.Below(5) == 0) terms.near = Term{App(), rng_.Below(2) == 0};
-    if (rng_.Below(5) == 0) terms.away = Term{App(), rng_.Below(2) == 0};
+    if (rng_.Below(5) == 0) terms.near = DrawnTerm{App(), rng_.Below(2) == 0};
+    if (rng_.Below(5) == 0) terms.away = DrawnTerm{App(), rng_.Below(2) == 0};
     return terms;
   }
 
@@ -158,11 +158,12 @@ class TermsLaw {
   }
 
   // One of them came now, and they are where they mustn't be.
-  static bool Clash(const std::optional<Term>& term, const One& holder, const One& other) {
+  static bool Clash(const std::optional<DrawnTerm>& term, const One& holder, const One& other) {
     return term && holder.placed() && other.placed() && term->app == other.app &&
            (holder.fresh || other.fresh) && Together(*term, holder.node, other.node);
   }
-  static bool AnyNear(const Term& term, const One& self, const std::map<std::string, One>& all) {
+  static bool AnyNear(const DrawnTerm& term, const One& self,
+                      const std::map<std::string, One>& all) {
     return std::ranges::any_of(all, [&](const auto& one) {
       return one.second.placed() && one.second.app == term.app &&
              Together(term, self.node, one.second.node);
@@ -170,7 +171,7 @@ class TermsLaw {
   }
   // Or it is the first of those who ask for each other.
   bool HasNeighbour(const One& quota) const {
-    const Term& term = *quota.quotas.near;
+    const DrawnTerm& term = *quota.quotas.near;
     std::map<std::string, One> others = quotas_;
     others.erase(quota.name);
     if (AnyNear(term, quota, others)) return true;
@@ -179,7 +180,7 @@ class TermsLaw {
     });
     if (stood) return false;
     return term.app == quota.app || std::ranges::any_of(others, [&](const auto& one) {
-             const std::optional<Term>& back = one.second.quotas.near;
+             const std::optional<DrawnTerm>& back = one.second.quotas.near;
              return one.second.app == term.app && back && back->zone == term.zone &&
                     back->app == quota.app;
            });

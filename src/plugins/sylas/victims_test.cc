@@ -11,7 +11,7 @@
 namespace sky::plugins {
 namespace {
 
-using Names = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 constexpr int64_t kMany = 1000;
 
 struct Shop {
@@ -34,10 +34,10 @@ struct Shop {
     candidates.push_back(one);
     return candidates.back();
   }
-  Names Choose(int64_t gpus, const Strategies& strategies = {}) const {
+  Texts Choose(int64_t gpus, const Strategies& strategies = {}) const {
     const auto chosen = ChooseVictims(strategies, candidates, Gpus(gpus), limits);
     if (!chosen) return {"none"};
-    Names victims;
+    Texts victims;
     for (const Candidate* one : *chosen) victims.push_back(one->name);
     std::ranges::sort(victims);
     return victims;
@@ -53,10 +53,10 @@ Strategies Only(int64_t Strategies::* weight, bool longest_first = false) {
 TEST(SpotVictims, NobodyLeavesForNothing) {
   Shop shop;
   shop.Add("a", 4), shop.Add("b", 4);
-  EXPECT_EQ(shop.Choose(0), Names{});
-  EXPECT_EQ(shop.Choose(4), Names{"a"});
-  EXPECT_EQ(shop.Choose(5), (Names{"a", "b"}));
-  EXPECT_EQ(shop.Choose(9), Names{"none"}) << "half the room would help nobody";
+  EXPECT_EQ(shop.Choose(0), Texts{});
+  EXPECT_EQ(shop.Choose(4), Texts{"a"});
+  EXPECT_EQ(shop.Choose(5), (Texts{"a", "b"}));
+  EXPECT_EQ(shop.Choose(9), Texts{"none"}) << "half the room would help nobody";
 }
 
 TEST(SpotVictims, EachStrategyHasItsOwnChoice) {
@@ -65,11 +65,11 @@ TEST(SpotVictims, EachStrategyHasItsOwnChoice) {
   shop.Add("low-a", 2, 0, 7200);
   shop.Add("low-b", 2, 0, 7200);
   shop.Add("mid", 8, 100, 3600);
-  EXPECT_EQ(shop.Choose(4, Only(&Strategies::priority)), (Names{"low-a", "low-b"}));
-  EXPECT_EQ(shop.Choose(4, Only(&Strategies::tasks)), Names{"mid"}) << "one, the lowest of those";
-  EXPECT_EQ(shop.Choose(4, Only(&Strategies::resources)), (Names{"low-a", "low-b"}));
-  EXPECT_EQ(shop.Choose(4, Only(&Strategies::run_time)), Names{"high"}) << "the youngest";
-  EXPECT_EQ(shop.Choose(4, Only(&Strategies::run_time, true)), (Names{"low-a", "low-b"}))
+  EXPECT_EQ(shop.Choose(4, Only(&Strategies::priority)), (Texts{"low-a", "low-b"}));
+  EXPECT_EQ(shop.Choose(4, Only(&Strategies::tasks)), Texts{"mid"}) << "one, the lowest of those";
+  EXPECT_EQ(shop.Choose(4, Only(&Strategies::resources)), (Texts{"low-a", "low-b"}));
+  EXPECT_EQ(shop.Choose(4, Only(&Strategies::run_time)), Texts{"high"}) << "the youngest";
+  EXPECT_EQ(shop.Choose(4, Only(&Strategies::run_time, true)), (Texts{"low-a", "low-b"}))
       << "the oldest";
 }
 
@@ -79,8 +79,8 @@ TEST(SpotVictims, AGroupIsBrokenOnlyWhereNothingElseDoes) {
   shop.limits.spare[0] = 0;
   shop.Add("single", 4, 5000);
   shop.limits.spare[1] = 1;
-  EXPECT_EQ(shop.Choose(4), Names{"single"}) << "whatever its priority";
-  EXPECT_EQ(shop.Choose(8), (Names{"gang-0", "single"}));
+  EXPECT_EQ(shop.Choose(4), Texts{"single"}) << "whatever its priority";
+  EXPECT_EQ(shop.Choose(8), (Texts{"gang-0", "single"}));
 }
 
 TEST(SpotVictims, OneBrokenGroupIsEnough) {
@@ -88,24 +88,24 @@ TEST(SpotVictims, OneBrokenGroupIsEnough) {
   for (const auto& [name, group] : {std::pair("a-0", 0), {"a-1", 0}, {"b-0", 1}, {"b-1", 1}})
     shop.Add(name, 2).group = static_cast<size_t>(group);
   shop.limits.spare = {0, 0};
-  EXPECT_EQ(shop.Choose(4), (Names{"a-0", "a-1"}));
+  EXPECT_EQ(shop.Choose(4), (Texts{"a-0", "a-1"}));
 }
 
 TEST(SpotVictims, ADisruptionBudgetCountsThoseWhoLeaveTogether) {
   Shop shop;
   for (const char* name : {"a", "b", "c"}) shop.Add(name, 1).budget = {0};
   shop.limits.budgets = {1};
-  EXPECT_EQ(shop.Choose(1), Names{"a"});
-  EXPECT_EQ(shop.Choose(2), Names{"none"});
+  EXPECT_EQ(shop.Choose(1), Texts{"a"});
+  EXPECT_EQ(shop.Choose(2), Texts{"none"});
   shop.Add("z", 1);
-  EXPECT_EQ(shop.Choose(2), (Names{"a", "z"}));
+  EXPECT_EQ(shop.Choose(2), (Texts{"a", "z"}));
 }
 
 TEST(SpotVictims, WhoGivesNothingThatIsMissingStays) {
   Shop shop;
   shop.Add("no-cards", 0);
   shop.Add("cards", 1);
-  EXPECT_EQ(shop.Choose(1), Names{"cards"});
+  EXPECT_EQ(shop.Choose(1), Texts{"cards"});
 }
 
 Shop AnyShop(size_t most) {
@@ -163,7 +163,7 @@ RC_GTEST_PROP(SpotVictimsLaw, TheOrderOfTheCandidatesDecidesNothing, ()) {
   const Strategies strategies{*rc::gen::inRange(0, 3), *rc::gen::inRange(0, 3),
                               *rc::gen::inRange(0, 3), *rc::gen::inRange(0, 3),
                               *rc::gen::arbitrary<bool>()};
-  const Names first = shop.Choose(gpus, strategies);
+  const Texts first = shop.Choose(gpus, strategies);
   Rng rng(*rc::gen::arbitrary<uint64_t>());
   for (size_t i = shop.candidates.size(); i > 1; --i)
     std::swap(shop.candidates[i - 1], shop.candidates[rng.Below(i)]);

@@ -55,7 +55,7 @@ struct TopologyTest : ::testing::Test {
     c.Put(std::move(topology));
   }
 };
-using Names = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
 // --- who wants it ---
 
@@ -103,8 +103,8 @@ TEST_F(TopologyTest, TheResourceAskedChoosesTheNetworkAndIbFallsBackToRoce) {
   c.Job("roce", 1, "gpu=1 roce=1")
       .Job("ib", 1, "gpu=1 hca=1")
       .Job("order", 1, "gpu=1", {0, "strict"});
-  EXPECT_EQ(Cells("roce"), (Names{"roce#R1/: n0 n1", "roce#R2/: n2"}));
-  EXPECT_EQ(Cells("ib"), (Names{"ib#I1/: n0", "ib#I2/: n1", "roce#R2/: n2"}));
+  EXPECT_EQ(Cells("roce"), (Texts{"roce#R1/: n0 n1", "roce#R2/: n2"}));
+  EXPECT_EQ(Cells("ib"), (Texts{"ib#I1/: n0", "ib#I2/: n1", "roce#R2/: n2"}));
   EXPECT_EQ(Cells("order"), Cells("ib")) << "no RDMA: the IB view";
 }
 
@@ -114,7 +114,7 @@ TEST_F(TopologyTest, ANodeWithoutIbStaysACandidateBesideNeighboursThatHaveIt) {
   Wire("n1", "R1");
   Wire("n2", "R1", "I1");
   c.Quotas("q[0-1]", "gpu=8 hca=8").Job("ib", 1, "gpu=1 hca=1");
-  EXPECT_EQ(Cells("ib"), (Names{"ib#I1/: n0 n2", "roce#R1/: n1"}));
+  EXPECT_EQ(Cells("ib"), (Texts{"ib#I1/: n0 n2", "roce#R1/: n1"}));
   c.Remove<api::Node>("n0");
   c.Remove<api::Node>("n2");
   EXPECT_THAT(c.Cycle(), BindsTasks("ib-0", "n1"));
@@ -127,7 +127,7 @@ TEST_F(TopologyTest, AZoneIsTheSetOfItsSwitches) {
   Wire("n3", "A,C");
   Wire("n4", "D");
   c.Job("g", 1, "gpu=1 roce=1");
-  EXPECT_EQ(Cells("g"), (Names{"roce#A,B/: n0 n1 n2", "roce#A,C/: n3", "roce#D/: n4"}));
+  EXPECT_EQ(Cells("g"), (Texts{"roce#A,B/: n0 n1 n2", "roce#A,C/: n3", "roce#D/: n4"}));
 }
 
 TEST_F(TopologyTest, ASwitchWithACommaInItsNameIsNoSetOfTwo) {
@@ -135,7 +135,7 @@ TEST_F(TopologyTest, ASwitchWithACommaInItsNameIsNoSetOfTwo) {
   c.Nodes("n1", "gpu=8 roce=8");
   c.Put(testing::MakeTopology("n1", "roce", {"A,B"}));
   c.Job("g", 1, "gpu=1 roce=1");
-  EXPECT_EQ(Cells("g"), (Names{"roce#\"A,B\"/: n1", "roce#A,B/: n0"}));
+  EXPECT_EQ(Cells("g"), (Texts{"roce#\"A,B\"/: n1", "roce#A,B/: n0"}));
 }
 
 TEST_F(TopologyTest, ANotedKeyComesBeforeALabelAndThatBeforeTheSwitches) {
@@ -156,30 +156,30 @@ TEST_F(TopologyTest, ANotedKeyComesBeforeALabelAndThatBeforeTheSwitches) {
   for (const char* node : {"n0", "n1", "n2"}) label(node, false);
   label("n3", true);
   c.Job("roce", 1, "gpu=1 roce=1").Job("ib", 1, "gpu=1 hca=1");
-  EXPECT_EQ(Cells("roce"), (Names{"label/: n2", "node/: n0", "roce#S/: n3 n4", "topology/: n1"}));
+  EXPECT_EQ(Cells("roce"), (Texts{"label/: n2", "node/: n0", "roce#S/: n3 n4", "topology/: n1"}));
   EXPECT_EQ(Cells("ib"), Cells("roce")) << "an override holds for both networks";
 }
 
 TEST_F(TopologyTest, SpecCodesNeverShareACell) {
   c.Leaf("S1", "n[0-1]", "gpu=8 hca=8 spec=a100").Leaf("S1", "n[2-3]", "gpu=8 hca=8 spec=h100");
   c.Job("g", 1, "gpu=1 hca=1").Job("plain", 1, "gpu=1");
-  EXPECT_EQ(Cells("g"), (Names{"roce#S1/a100: n0 n1", "roce#S1/h100: n2 n3"}));
-  EXPECT_EQ(Cells("plain"), (Names{"-/a100: n0 n1", "-/h100: n2 n3"}));
+  EXPECT_EQ(Cells("g"), (Texts{"roce#S1/a100: n0 n1", "roce#S1/h100: n2 n3"}));
+  EXPECT_EQ(Cells("plain"), (Texts{"-/a100: n0 n1", "-/h100: n2 n3"}));
 }
 
 TEST_F(TopologyTest, NodesWithoutAZoneAreNoCandidatesAndAreCounted) {
   c.Leaf("S1", "n[0-1]", "gpu=8 hca=8").Nodes("n[2-4]", "gpu=8 hca=8");
   c.Job("g", 1, "gpu=1 hca=1").Job("plain", 1, "gpu=1");
-  EXPECT_EQ(Cells("g"), Names{"roce#S1/: n0 n1"});
+  EXPECT_EQ(Cells("g"), Texts{"roce#S1/: n0 n1"});
   EXPECT_EQ(Policy("g").without_topology, 3);
-  EXPECT_EQ(Cells("plain"), Names{"-/: n0 n1 n2 n3 n4"});
+  EXPECT_EQ(Cells("plain"), Texts{"-/: n0 n1 n2 n3 n4"});
   EXPECT_EQ(Policy("plain").without_topology, 0);
 }
 
 TEST_F(TopologyTest, WhereNobodyHasATopologyNodesStandInPhysicalOrder) {
   c.Nodes("n10,n9", "gpu=1 hca=1").Nodes("first", "gpu=1 hca=1 index=0").Nodes("z", "gpu=1 hca=1");
   c.Nodes("a", "gpu=1 hca=1").Quotas("q[0-4]", "gpu=1 hca=1").Job("g", 5, "gpu=1 hca=1");
-  EXPECT_EQ(Cells("g"), Names{"-/: first n9 n10 a z"});
+  EXPECT_EQ(Cells("g"), Texts{"-/: first n9 n10 a z"});
   EXPECT_EQ(Policy("g").without_topology, 0);
   EXPECT_THAT(c.Cycle(), BindsTasks("g-[0-4]", "first,n9,n10,a,z"));
 }
@@ -187,9 +187,9 @@ TEST_F(TopologyTest, WhereNobodyHasATopologyNodesStandInPhysicalOrder) {
 TEST_F(TopologyTest, AZoneOfTheOtherNetworkAloneIsNoZone) {
   Wire("n0", "", "I1");
   c.Job("roce", 1, "gpu=1 roce=1");
-  EXPECT_EQ(Cells("roce"), Names{"-/: n0"}) << "as where nobody has a topology";
+  EXPECT_EQ(Cells("roce"), Texts{"-/: n0"}) << "as where nobody has a topology";
   Wire("n1", "R1", "I1");
-  EXPECT_EQ(Cells("roce"), Names{"roce#R1/: n1"});
+  EXPECT_EQ(Cells("roce"), Texts{"roce#R1/: n1"});
   EXPECT_EQ(Policy("roce").without_topology, 1);
 }
 
@@ -201,8 +201,7 @@ TEST_F(TopologyTest, NodesInASiblingsZoneScoreMore) {
   OpenSession open(c, std::make_unique<Topology>());
   std::vector<model::NodeId> nodes;
   for (const char* name : {"n0", "n1", "n2", "n3"}) nodes.push_back(open.Node(name));
-  using Points = std::vector<int64_t>;
-  const Points sibling = {100'000, 100'000, 0, 0}, nobody = {0, 0, 0, 0};
+  const std::vector<int64_t> sibling = {100'000, 100'000, 0, 0}, nobody = {0, 0, 0, 0};
   EXPECT_EQ(open->task_to_node.Scores(open.Task("g-1"), nodes), sibling);
   EXPECT_EQ(open->task_to_node.Scores(open.Task("off-0"), nodes), nobody);
   // A quota's job is that of the tasks on it.
