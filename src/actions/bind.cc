@@ -23,8 +23,6 @@
 namespace sky::actions {
 namespace {
 
-constexpr const char* kLeaving = "its places are decided, and who stands there is leaving";
-
 using framework::Session;
 using framework::Statement;
 using model::Reason;
@@ -32,6 +30,13 @@ using model::TaskId;
 using model::Verdict;
 
 using Tasks = std::vector<TaskId>;
+
+framework::Refusals OthersLeave() {
+  framework::Refusals why;
+  why.Add(Reason::kWaitingForReleasing);
+  why.detail = "its places are decided, and who stands there is leaving";
+  return why;
+}
 
 // The first reason that a claim would be refused today, after the round's other claims.
 Verdict AskAgain(const Session& session, Statement& statement, TaskId id,
@@ -169,10 +174,7 @@ class Bind final : public framework::Action {
       statement.Keep();
       return session.Approve(round);
     }
-    framework::Refusals why;
-    why.Add(Reason::kWaitingForReleasing);
-    why.detail = kLeaving;
-    session.Refuse(id, std::move(why));
+    session.Refuse(id, OthersLeave());
   }
 
   static void GiveUp(Session& session, uint64_t round, const Tasks& tasks, std::string why) {
@@ -200,11 +202,7 @@ void ReleaseRound(Session& session, uint64_t round, std::span<const TaskId> task
     if (verdict.fit()) statement.Allocate(task);
   }
   if (!job.valid() || !why.empty() || !session.JobReady(job)) {
-    if (job.valid() && why.empty()) {
-      why.Add(Reason::kWaitingForReleasing);
-      why.detail = kLeaving;
-    }
-    if (job.valid()) session.Refuse(job, std::move(why));
+    if (job.valid()) session.Refuse(job, why.empty() ? OthersLeave() : std::move(why));
     return;
   }
   statement.Keep();

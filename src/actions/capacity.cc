@@ -205,6 +205,22 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
   return one.why;
 }
 
+const Refusals& Capacities::WhyNoQuota(const Session& session, model::TaskId id) {
+  const Cluster& cluster = session.cluster();
+  const model::Task& task = cluster.tasks()[id];
+  const Moment now{session.cycle(), session.rounds.size(), session.committed().size()};
+  // What is kept for members of some gang answers each job in its own way.
+  const bool own = task.heir_of.valid() || !session.earmarks().DemandedByOthers(task.job).empty();
+  if (own || std::exchange(no_quota_at_, now) != now) no_quota_.clear();
+  const model::QueueId queue = cluster.jobs()[task.job].queue;
+  const auto [at, added] = no_quota_.try_emplace({queue, task.facts->task_class});
+  if (!added) return at->second;
+  for (const model::QuotaId quota : cluster.queues()[queue].quotas)
+    at->second.Add(session.task_to_quota.Feasible(id, quota));
+  if (own) no_quota_at_ = {};
+  return at->second;
+}
+
 const std::vector<uint32_t>& Capacities::Ranks(const Cluster& cluster) {
   if (ranked_at_ == cluster.cells().rearranged() && !ranks_.empty()) return ranks_;
   ranked_at_ = cluster.cells().rearranged();

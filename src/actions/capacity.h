@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,10 @@ class Capacities {
   const framework::Refusals& Why(const framework::Session& session, const Pool& pool,
                                  size_t subject, model::CellId cell);
 
+  // What each quota of its queue says to a task that none of them takes. Tens of thousands may be
+  // asked, so the answer serves all tasks of the class until something is planned.
+  const framework::Refusals& WhyNoQuota(const framework::Session& session, model::TaskId task);
+
   // Physical order of cells, by id: equal for nobody.
   const std::vector<uint32_t>& Ranks(const model::Cluster& cluster);
 
@@ -80,6 +85,11 @@ class Capacities {
   static Count Directly(const framework::Session& session, const Pool& pool, model::NodeId node);
   using Key = std::pair<model::ClassId, std::vector<model::ClassId>>;
 
+  // The cycle, and how many rounds were planned and committed in it.
+  using Moment = std::tuple<uint64_t, size_t, size_t>;
+
+  std::map<std::pair<model::QueueId, model::ClassId>, framework::Refusals> no_quota_;
+  Moment no_quota_at_;
   std::map<Key, size_t> subjects_;
   std::vector<Memo> memos_;
   std::vector<uint32_t> ranks_;

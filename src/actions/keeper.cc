@@ -51,9 +51,28 @@ void LookAgainIn(Want& want, Duration left) {
 
 }  // namespace
 
-void Keeper::Begin(Session& session) {
+// Before anybody is planned: who comes before the owner mustn't have its places now either.
+void Keeper::TakeUp(Session& session, Capacities& capacities) {
+  const model::Cluster& cluster = session.cluster();
+  for (const JobId id : cluster.waiting_jobs()) {
+    const model::Job& job = cluster.jobs()[id];
+    if (!job.object || job.bound > 0 || job.ready >= job.needed || job.spot) continue;
+    const auto said = std::ranges::find(job.object->status.conditions, framework::kEarmarkCondition,
+                                        &api::Condition::type);
+    if (said == job.object->status.conditions.end()) continue;
+    const auto read = framework::ReadEarmark(cluster, said->message);
+    if (!read || session.earmarks().Has(read->spec)) continue;
+    framework::JobRound round(session, id);
+    round.policy = session.PredicateZone(id);
+    if (auto mark = Planner(session, round, capacities).ToKeep(&*read))
+      Give(session, id, std::move(*mark));
+  }
+}
+
+void Keeper::Begin(Session& session, Capacities& capacities) {
   framework::Earmarks& earmarks = session.earmarks();
   const model::Cluster& cluster = session.cluster();
+  if (!std::exchange(taken_up_, true)) TakeUp(session, capacities);
   earmarks.Begin(cluster);
   earmarks.enforced = true;
   first_.reset();

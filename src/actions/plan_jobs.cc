@@ -109,7 +109,7 @@ class PlanJobs final : public framework::Action {
 
   void Execute(Session& session) override {
     naps_.Begin();
-    if (!spot_) keeper_.Begin(session);
+    if (!spot_) keeper_.Begin(session, capacities_);
     std::erase_if(out_of_order_, [&](const auto& one) {
       return !session.cluster().jobs().Find(one.first).valid();
     });
@@ -162,7 +162,7 @@ class PlanJobs final : public framework::Action {
         naps_.Sleep(session, id, {Want::What::kItself});
       return session.Refuse(id, std::move(why));
     }
-    if (!session.JobEnqueueable(id, why)) {
+    if (!(session.admitted[id] = session.JobEnqueueable(id, why))) {
       keeper_.NotAdmitted(session, id);
       if (why.empty()) why.Add(Reason::kJobBlockedByJobQueue);
       return session.Refuse(id, std::move(why));

@@ -84,6 +84,14 @@ std::optional<Earmark> Planner::KeepSomewhere(const Earmark* now) {
                        [&](TaskId task) { return InChain(task); });
   const std::vector<TaskId>& kept = chain.empty() ? tasks : chain;
   if (kept.empty() || !job.queue.valid()) return std::nullopt;
+  std::vector<CellId> where;
+  if (now == nullptr) {
+    where = chain.empty() ? Everywhere(tasks) : Candidates(chain);
+    std::erase_if(where, [&](CellId cell) {
+      return session_.earmarks().Has(cluster_.cells()[cell].key.spec);
+    });
+    if (where.empty()) return std::nullopt;
+  }
   // Quotas that others use will be free one day too.
   const std::set<QuotaId> samples = Samples(cluster_, job.queue, tasks);
   pools_.clear();
@@ -99,10 +107,6 @@ std::optional<Earmark> Planner::KeepSomewhere(const Earmark* now) {
     for (const auto& [node, name] : now->nodes) nodes.push_back(node);
     found = KeepOn(kept, std::move(nodes), true);
   } else {
-    std::vector<CellId> where = chain.empty() ? Everywhere(tasks) : Candidates(chain);
-    std::erase_if(where, [&](CellId cell) {
-      return session_.earmarks().Has(cluster_.cells()[cell].key.spec);
-    });
     const Cells cells = Survey(kept, where, true);
     for (const Choice& choice : ChoicesToKeep(kept, cells))
       if (found = KeepOn(kept, NodesOf(choice), false); found) break;

@@ -29,11 +29,12 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
   Refusals& why = round_.plan.why;
   const model::Job& job = cluster_.jobs()[round_.job];
   const model::PodFacts& facts = *cluster_.tasks()[pool.task].facts;
-  why = pool.why;
-  if (why.empty())
-    why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
   // A demanded quota says by its numbers, or by its absence, why it doesn't take the pod.
   const std::string_view demand = DemandOf(cluster_, pool.task);
+  const bool asked = !demand.empty() || pool.why.counts.contains(Reason::kEarmarkedForOther);
+  why = asked ? pool.why : capacities_.WhyNoQuota(session_, pool.task);
+  if (why.empty())
+    why.Add(Verdict::NotNow(Reason::kInsufficientQuota, static_cast<int64_t>(tasks.size()), 0));
   const bool kept = !demand.empty() && facts.required_quota.empty();
   if (demand.empty())
     why.detail =

@@ -51,12 +51,6 @@ void SortByScore(const Cluster& cluster, std::vector<std::pair<int64_t, Item>>& 
   });
 }
 
-// All of a queue's quotas say why they don't take the task: only for one that gets none.
-void AskAll(const Session& session, TaskId task, model::QueueId queue, framework::Refusals& why) {
-  for (const QuotaId quota : session.cluster().queues()[queue].quotas)
-    why.Add(session.task_to_quota.Feasible(task, quota));
-}
-
 }  // namespace
 
 bool SitTogether(const Cluster& cluster, QuotaId quota_id, TaskId one, TaskId other) {
@@ -133,10 +127,6 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
       // Whoever asks for all that they list finds nothing in those that lack some of it.
       if (!shelf->partial.empty() && !AsksAll(cluster, *shelf->partial.begin(), facts.request))
         for (const QuotaId quota : shelf->partial) add(quota, quota_class, 1, false);
-    }
-    if (shelves.empty() && held.empty() && !pool.why.counts.contains(Reason::kEarmarkedForOther)) {
-      pool.why = {};
-      AskAll(session, task, queue, pool.why);
     }
   }
   SortByScore(cluster, shelves, [](const FreeShelf& shelf) { return shelf.sample; });

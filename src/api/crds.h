@@ -27,7 +27,7 @@ struct PodGroupSpec {
 struct PodGroupStatus {
   std::string phase;  // Pending, Inqueue, Running, Unknown, Completed
   int32_t running = 0, succeeded = 0, failed = 0, pending = 0;
-  std::vector<Condition> conditions;  // Admitted, Scheduled, Unschedulable, PartialStart
+  std::vector<Condition> conditions;  // Admitted, Scheduled, Unschedulable, PartialStart, Earmarked
   bool operator==(const PodGroupStatus&) const = default;
   template <class Self, class V>
   static void Fields(Self& s, V&& v) {

@@ -83,10 +83,8 @@ class GivenUpPlaces {
       if (!id.valid() || cluster.quotas()[id].reserved.empty()) continue;
       const model::Quota& quota = cluster.quotas()[id];
       before_.push_back({id, quota.reserved, quota.kept});
-      std::vector<model::Reservation> left = quota.reserved;
-      if (!place_only) std::erase_if(left, [&](const auto& one) { return one.job == round.job; });
-      const NodeId kept = place_only || left.empty() ? NodeId{} : quota.kept;
-      cluster.SetReserved(id, std::move(left), kept);
+      model::LeftKept left = model::WithoutPlacesOf(quota, round.job, place_only);
+      cluster.SetReserved(id, std::move(left.reserved), left.kept);
     }
     cluster.Flush();
   }
@@ -104,6 +102,7 @@ class GivenUpPlaces {
   model::Cluster& cluster_;
   std::vector<Before> before_;
 };
+
 // Required terms about where quotas, and pods on them, are were judged by what was seen. Whoever
 // has come to a node since then, by another's hand, may be just whom somebody keeps away from.
 std::string CheckComings(const model::Cluster& cluster, const model::Touched& changed,

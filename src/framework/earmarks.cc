@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace sky::framework {
 
 using model::Cluster;
@@ -13,6 +15,8 @@ using model::QueueId;
 namespace {
 
 constexpr std::string_view kOfOne = "pod:";  // names of jobs that are a pod
+constexpr std::string_view kKept = "kept for it until it starts: ", kBetween = ", ";
+constexpr size_t kLongest = 30'000;  // a condition's message has at most 32,768 bytes
 
 // From the root down. Parents in a circle end it; such queues start nothing.
 std::vector<QueueId> ChainOf(const Cluster& cluster, QueueId queue) {
@@ -30,6 +34,36 @@ std::string UidOf(const Cluster& cluster, const model::Job& job) {
 }
 
 }  // namespace
+
+std::string EarmarkMessage(const Earmark& mark) {
+  std::string text(kKept);
+  size_t told = 0;
+  for (const auto& [node, name] : mark.nodes) {
+    if (text.size() + kBetween.size() + name.size() > kLongest) break;
+    if (told++ > 0) text += kBetween;
+    text += name;
+  }
+  if (told < mark.nodes.size()) text += fmt::format(" and {} more", mark.nodes.size() - told);
+  return text;
+}
+
+std::optional<Earmark> ReadEarmark(const Cluster& cluster, std::string_view message) {
+  if (!message.starts_with(kKept)) return std::nullopt;
+  message.remove_prefix(kKept.size());
+  message = message.substr(0, message.find(" and "));
+  Earmark mark;
+  while (!message.empty()) {
+    const size_t end = message.find(kBetween);
+    const model::NodeId node = cluster.nodes().Find(message.substr(0, end));
+    message = end == message.npos ? "" : message.substr(end + kBetween.size());
+    if (!node.valid() || !cluster.nodes()[node].exists()) continue;
+    const model::SpecId spec = cluster.nodes()[node].spec;
+    if (mark.nodes.empty()) mark.spec = spec;
+    if (spec == mark.spec) mark.nodes.emplace(node, cluster.nodes()[node].name);
+  }
+  if (mark.nodes.empty()) return std::nullopt;
+  return mark;
+}
 
 bool GoesBefore(const Cluster& cluster, JobId first, JobId second) {
   const model::Job &one = cluster.jobs()[first], &other = cluster.jobs()[second];
@@ -125,6 +159,13 @@ std::string Earmarks::KeptFor(const Cluster& cluster, JobId job) const {
           (names.empty() ? "" : ", ") +
           (mark.name.starts_with(kOfOne) ? "pod " + mark.name.substr(kOfOne.size()) : mark.name);
   return names;
+}
+
+std::map<std::string, std::string> Earmarks::Messages() const {
+  std::map<std::string, std::string> messages;
+  for (const auto& [spec, mark] : marks_)
+    if (!mark.name.starts_with(kOfOne)) messages.emplace(mark.name, EarmarkMessage(mark));
+  return messages;
 }
 
 std::set<model::QuotaId> Earmarks::DemandedByOthers(JobId job) const {

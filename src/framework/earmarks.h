@@ -3,13 +3,16 @@
 // each card that gets free for ever: one earmark for each spec code. Nobody but its owner, and who
 // comes before it by priority, takes a node or a free quota of it; whoever runs there ends in
 // peace. The keeper (actions) gives and takes them; here is what they mean for others. They outlive
-// a session; after a restart they are found anew. Used on the scheduling thread only.
+// a session; a PodGroup's condition tells of its own, and a later life takes it up from there.
+// Used on the scheduling thread only.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +31,12 @@ struct Earmark {
   int64_t missing = 0;                         // tasks that would find no room there now
   MonoTime since{}, freed{};                   // given; when `missing` last became less
 };
+
+// The condition of its PodGroup, and the message: its nodes, as many as fit.
+inline constexpr std::string_view kEarmarkCondition = "Earmarked";
+std::string EarmarkMessage(const Earmark& mark);
+// With the nodes that such a message names and that are there, all of one spec code; nullopt: none.
+std::optional<Earmark> ReadEarmark(const model::Cluster& cluster, std::string_view message);
 
 // Does `first` come before `second` whatever their shares are: by the priority of their queues,
 // where these part below a common parent, else by their own?
@@ -56,6 +65,8 @@ class Earmarks {
   // For whom places are kept that it can't have, "" when there are none.
   std::string KeptFor(const model::Cluster& cluster, model::JobId job) const;
   bool On(model::NodeId node) const { return by_node_.contains(node.index()); }
+  // By the job's name, of those that have a PodGroup.
+  std::map<std::string, std::string> Messages() const;
   // Counts ends of earmarks: what was out of reach may not be any more.
   uint64_t ended() const { return ended_; }
 

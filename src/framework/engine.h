@@ -20,7 +20,9 @@ struct CycleResult {
   std::vector<cache::GivenUp> given_up;
   std::vector<cache::Eviction> evictions;
   std::map<model::JobId, Refusals> refusals;
-  std::vector<model::JobId> asleep;  // sorted; what was last said of them still holds
+  std::vector<model::JobId> asleep;             // sorted; what was last said of them still holds
+  std::map<model::JobId, bool> admitted;        // what JobEnqueueable said of whom it was asked
+  std::map<std::string, std::string> earmarks;  // by the job's name, what its condition says
   bool conflicted = false;
   bool unfinished = false;  // the budget didn't reach every job
   // When a plugin with a controller of its own wants to be told of time; absent: none does.

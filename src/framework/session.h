@@ -120,6 +120,7 @@ class Session : public JobStages {
   std::vector<cache::GivenUp> given_up;    // by the bind action: places that don't hold any more
   std::vector<cache::Eviction> evictions;  // by the reclaim action
   std::vector<model::JobId> asleep;        // nobody looks at them before something changes; sorted
+  std::map<model::JobId, bool> admitted;   // what JobEnqueueable said of whom it was asked
   bool conflicted() const { return conflicted_; }  // a gang was refused: another cycle at once (F6)
   bool unfinished() const { return unfinished_; }  // not every job was reached: go on at once
   void SetUnfinished(bool unfinished) { unfinished_ = unfinished; }

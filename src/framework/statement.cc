@@ -77,10 +77,8 @@ void Statement::LiftReservation(model::QuotaId id, const std::string& job, bool 
   const model::Quota& quota = cluster.quotas()[id];
   Operation operation{
       Operation::Kind::kLiftReservation, {}, id, {}, {}, {}, quota.reserved, quota.kept};
-  std::vector<model::Reservation> left = quota.reserved;
-  if (!place_only) std::erase_if(left, [&](const auto& one) { return one.job == job; });
-  const model::NodeId kept = place_only || left.empty() ? model::NodeId{} : quota.kept;
-  cluster.SetReserved(id, std::move(left), kept);
+  model::LeftKept left = model::WithoutPlacesOf(quota, job, place_only);
+  cluster.SetReserved(id, std::move(left.reserved), left.kept);
   cluster.FlushLedgers();
   Record(std::move(operation));
 }

@@ -13,6 +13,14 @@ std::string_view DemandOf(const Cluster& cluster, TaskId id) {
                               : std::string_view();
 }
 
+LeftKept WithoutPlacesOf(const Quota& quota, std::string_view job, bool place_only) {
+  LeftKept left{quota.reserved, {}};
+  if (!place_only)
+    std::erase_if(left.reserved, [&](const Reservation& one) { return one.job == job; });
+  if (!place_only && !left.reserved.empty()) left.kept = quota.kept;
+  return left;
+}
+
 Resources KeptFor(const Quota& quota, TaskId task) {
   Resources kept;
   for (const Reservation& one : quota.reserved)

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "model/resources.h"
@@ -34,6 +35,14 @@ struct Reservation {
 // The one quota that the task must use: the demanded one, else the one that is kept for it; "":
 // any.
 std::string_view DemandOf(const Cluster& cluster, TaskId task);
+
+// What is left of a quota's reservations, and its node, when a job gives up what it has there, or
+// the place of it alone (F36).
+struct LeftKept {
+  std::vector<Reservation> reserved;
+  NodeId kept;
+};
+LeftKept WithoutPlacesOf(const Quota& quota, std::string_view job, bool place_only);
 
 // What the quota keeps for others than the task.
 Resources KeptFromOthers(const Quota& quota, TaskId task);

@@ -20,6 +20,7 @@ bool Has(const std::vector<api::Condition>& conditions, std::string_view type) {
 
 void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult& result) {
   waiting_.clear();
+  if (result.earmarks != earmarks_) SetEarmarks(result.earmarks);
   SayWaiting(cluster, result, waiting_);
   Look();
   // What couldn't be written, for want of leadership, is tried again.
@@ -37,6 +38,24 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
   std::erase_if(told_, [&](const auto& item) { return !there(item.first); });
 }
 
+Reporter::Owner Reporter::GroupOf(const model::Job& job) {
+  const api::PodGroup& group = *job.object;
+  return {true, group.metadata.namespace_, group.metadata.name, group.metadata.uid,
+          group.status.conditions};
+}
+
+// Whoever's has changed is written again with its next word.
+void Reporter::SetEarmarks(std::map<std::string, std::string> earmarks) {
+  const auto differs = [](const auto& these, const auto& those, const std::string& key) {
+    const auto one = these.find(key), other = those.find(key);
+    return (one == these.end()) != (other == those.end()) ||
+           (one != these.end() && one->second != other->second);
+  };
+  for (auto& [key, report] : reports_)
+    if (differs(earmarks_, earmarks, key)) report.written = false;
+  earmarks_ = std::move(earmarks);
+}
+
 void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleResult& result,
                           std::set<std::string>& seen) {
   const auto pod_owner = [&](model::TaskId id) {
@@ -44,10 +63,10 @@ void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleR
     return Owner{false, pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid,
                  pod.status.conditions};
   };
-  const auto say = [&](const std::string& key, Owner owner, std::string reason,
-                       std::string message) {
+  const auto say = [&](const std::string& key, Owner owner, std::string reason, std::string message,
+                       std::optional<bool> admitted = std::nullopt) {
     seen.insert(key);
-    Say(key, std::move(owner), std::move(reason), std::move(message));
+    Say(key, std::move(owner), std::move(reason), std::move(message), admitted);
   };
   // What was said of them holds.
   for (const model::JobId id : result.asleep) {
@@ -64,10 +83,9 @@ void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleR
     std::string reason(model::ReasonName(why.main)), message = diagnose::Describe(why, names_);
     if (!job.notes.problem.empty()) message += (message.empty() ? "" : "; ") + job.notes.problem;
     if (job.object) {
-      say(job.name,
-          {true, job.object->metadata.namespace_, job.object->metadata.name,
-           job.object->metadata.uid, job.object->status.conditions},
-          reason, message);
+      const auto asked = result.admitted.find(id);
+      say(job.name, GroupOf(job), reason, message,
+          asked == result.admitted.end() ? std::nullopt : std::optional(asked->second));
       continue;
     }
     for (const model::TaskId task : job.ranked)
@@ -79,6 +97,10 @@ void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleR
     say("pod " + cluster.tasks()[task].facts->meta().Key(), pod_owner(task),
         std::string(model::ReasonName(model::Reason::kNoPodGroup)),
         "its owner's kind is grouped by a controller, and it has no PodGroup yet");
+}
+
+Reporter::Owner Reporter::OwnerOf(const cache::Standing& standing) {
+  return {true, standing.namespace_, standing.name, standing.uid, standing.conditions};
 }
 
 // Whatever follows from how members stand, whoever changed it: our bindings, another hand, an
@@ -100,8 +122,8 @@ void Reporter::Look() {
 }
 
 void Reporter::Judge(const cache::Standing& standing) {
-  Owner owner{true, standing.namespace_, standing.name, standing.uid, standing.conditions};
-  if (standing.whole) return Say(standing.key, std::move(owner), "", "");
+  Owner owner = OwnerOf(standing);
+  if (standing.whole) return Say(standing.key, std::move(owner), "", "", true);
   // Some have a place and no binding yet, or wait: what was said stands.
   if (standing.waits || standing.could >= standing.needed) return;
   const auto told = reports_.find(standing.key);
@@ -148,34 +170,38 @@ void Reporter::JudgePartial(const cache::Standing& standing) {
     if (!now) return;
     found->second.told = true;
     Again(*now);
-    Note("PodGroup", {true, now->namespace_, now->name, now->uid, {}}, true, "PartialStart",
-         "Starting", found->second.message);
+    Note("PodGroup", OwnerOf(*now), true, "PartialStart", "Starting", found->second.message);
   }));
 }
 
-void Reporter::Say(const std::string& key, Owner owner, std::string reason, std::string message) {
+void Reporter::Say(const std::string& key, Owner owner, std::string reason, std::string message,
+                   std::optional<bool> admitted) {
   auto [at, added] = reports_.try_emplace(key);
   Report& report = at->second;
-  const bool changed = added || report.silent || report.reason != reason ||
-                       report.message != message || report.owner.uid != owner.uid;
-  if (added || report.reason != reason || report.owner.uid != owner.uid) report.since = loop_.Now();
+  const bool other = added || report.owner.uid != owner.uid;
+  const bool lets_in =
+      admitted.value_or(other ? Has(owner.conditions, "Admitted") : report.admitted);
+  const bool changed = other || report.silent || report.reason != reason ||
+                       report.message != message || report.admitted != lets_in;
+  if (other || report.reason != reason) report.since = loop_.Now();
   report.owner = std::move(owner);
   // What couldn't be written for want of leadership is said again.
   if (!changed && (report.written || report.due)) return;
   report.silent = false;
   report.reason = std::move(reason);
   report.message = std::move(message);
+  report.admitted = lets_in;
   report.written = AlreadySays(key, report);
   if (report.written || report.due) return;
   WriteSoon(key, report);
 }
 
-// The same word as before, beside what is said of its being partial.
+// The same word as before, beside what else is said of it.
 void Reporter::Again(const cache::Standing& standing) {
   auto [at, added] = reports_.try_emplace(standing.key);
   Report& report = at->second;
   report.silent = report.silent || added;
-  report.owner = {true, standing.namespace_, standing.name, standing.uid, standing.conditions};
+  report.owner = OwnerOf(standing);
   report.written = false;
   if (!report.due) WriteSoon(standing.key, report);
 }
@@ -212,9 +238,7 @@ void Reporter::Delayed(const cache::Round& round, std::string_view what, const s
   const std::string message =
       fmt::format("the API server doesn't take its {} now: {}; it is asked again", what, why);
   if (const auto standing = cache_.StandingOf(round.job))
-    return Say(round.job,
-               {true, standing->namespace_, standing->name, standing->uid, standing->conditions},
-               "Backoff", message);
+    return Say(round.job, OwnerOf(*standing), "Backoff", message);
   const cache::RoundEntry& entry = round.entries.front();
   Say(round.job, {false, entry.namespace_, entry.name, entry.uid, {}}, "Backoff", message);
 }

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -61,6 +62,7 @@ class Reporter {
     Owner owner;
     std::string reason, message;  // reason "": it has started; the message doesn't repeat it
     bool silent = false;          // nothing is known but what its object says
+    bool admitted = false;        // its JobQueue let it in when it was last asked
     MonoTime since{};
     bool written = false, due = false, sending = false;
     std::string noted;  // the last event's words
@@ -76,7 +78,11 @@ class Reporter {
   void Look();
   void Judge(const cache::Standing& standing);
   void JudgePartial(const cache::Standing& standing);
-  void Say(const std::string& key, Owner owner, std::string reason, std::string message);
+  static Owner GroupOf(const model::Job& job);
+  static Owner OwnerOf(const cache::Standing& standing);
+  void SetEarmarks(std::map<std::string, std::string> earmarks);
+  void Say(const std::string& key, Owner owner, std::string reason, std::string message,
+           std::optional<bool> admitted = std::nullopt);
   void Again(const cache::Standing& standing);
   void WriteSoon(const std::string& key, Report& report);
   void Write(const std::string& key);
@@ -98,6 +104,7 @@ class Reporter {
   std::map<std::string, Report> reports_;    // by job key, or "pod ns/name" for a pod without a job
   std::map<std::string, Partial> partials_;  // by group
   std::set<std::string> waiting_;            // of reports: what the last cycle refused
+  std::map<std::string, std::string> earmarks_;     // by group: which places are kept for it
   std::map<std::string, cache::Standing> changed_;  // groups that are still to be judged
   std::map<std::string, std::map<std::string, std::string>> told_;  // job → UID → last refusal
   uint64_t spells_ = 0;

@@ -55,14 +55,17 @@ std::vector<api::Condition> Reporter::Conditions(const std::string& key,
     return all;
   }
   if (report.silent)
-    for (const char* type : {"Scheduled", "Unschedulable"})
+    for (const char* type : {"Admitted", "Scheduled", "Unschedulable"})
       if (const api::Condition* said = Find(have, type)) all.push_back(*said);
+  if (!report.silent && report.admitted) add("Admitted", "True", "Admitted", "it may begin");
   if (!report.silent && report.reason.empty())
     add("Scheduled", "True", "Placed", "its members have their places");
   else if (!report.silent)
     add("Unschedulable", "True", report.reason, report.message);
   if (const auto partial = partials_.find(key); partial != partials_.end() && partial->second.told)
     add("PartialStart", "True", "MembersMissing", partial->second.message);
+  if (const auto mark = earmarks_.find(key); mark != earmarks_.end())
+    add(std::string(framework::kEarmarkCondition), "True", "PlacesKept", mark->second);
   return all;
 }
 
@@ -71,7 +74,8 @@ bool Reporter::AlreadySays(const std::string& key, const Report& report) const {
   if (!report.owner.group)
     return Same(Find(report.owner.conditions, "PodScheduled"), Find(wanted, "PodScheduled"));
   return std::ranges::all_of(
-      std::initializer_list<std::string_view>{"Scheduled", "Unschedulable", "PartialStart"},
+      std::initializer_list<std::string_view>{"Admitted", "Scheduled", "Unschedulable",
+                                              "PartialStart", framework::kEarmarkCondition},
       [&](std::string_view type) {
         return Same(Find(report.owner.conditions, type), Find(wanted, type));
       });
