@@ -3,6 +3,7 @@
 # that feeds it what it must refuse: a check that can't fail is none.
 
 add_test(NAME tidy COMMAND ${PROJECT_SOURCE_DIR}/tools/tidy)
+add_test(NAME conformance COMMAND ${PROJECT_SOURCE_DIR}/tools/conformance)
 file(GLOB tool_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*_test)
 foreach(tool_test IN LISTS tool_tests)
   get_filename_component(name ${tool_test} NAME)

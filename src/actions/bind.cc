@@ -53,7 +53,7 @@ Verdict AskAgain(const Session& session, Statement& statement, TaskId id,
   if (!cluster.nodes()[claim.node].exists()) return Verdict::NotNow(Reason::kNodeNotReady);
   if (quota.node.valid() && quota.node != claim.node)
     return Verdict::NotNow(Reason::kPlacementConflict);
-  if (const Verdict one = session.task_to_quota.Feasible(id, claim.quota); !one.fit()) return one;
+  if (const Verdict one = MayUseQuota(session, id, claim.quota); !one.fit()) return one;
   const bool moves = !quota.node.valid();
   statement.AllocateTaskToQuota(id, claim.quota, claim.node);
   if (moves) {
@@ -158,7 +158,7 @@ class Bind final : public framework::Action {
                          [&](TaskId task) { return std::ranges::binary_search(tasks, task); });
     const Lost lost = JudgeAnew(session, capacities_, id, ordered);
     if (!runs && !lost.tasks.empty()) return GiveUp(session, round, tasks, lost.first);
-    if (!runs && !job.complete)
+    if (!runs && !session.JobPipelined(id))
       return GiveUp(session, round, tasks,
                     job.ready < job.needed
                         ? fmt::format("{} of {} members are left", job.ready, job.needed)

@@ -167,7 +167,7 @@ Capacities::Count Capacities::Directly(const Session& session, const Pool& pool,
   };
   Count count;
   count.size = times(SpotIdleWhenEmpty(cluster, id, facts));
-  if (!session.task_to_node.Feasible(pool.task, id).fit()) return count;
+  if (!session.task_to_node.Alone(pool.task, id).fit()) return count;
   count.empty = count.size;
   count.now = count.evicting = times(SpotIdle(cluster, id, facts.spot));
   return count;
@@ -189,7 +189,7 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
     if (verdict.fit() && !pool.shelves.empty()) {
       const model::QuotaId quota = pool.shelves.front().sample;
       if (!pool.direct()) verdict = session.quota_to_node.Feasible(quota, node);
-      if (verdict.fit()) verdict = FitsRoom(cluster, pool.task, quota, node);
+      if (verdict.fit()) verdict = WhyNoRoom(session, pool.task, quota, node);
     }
     one.why.Add(verdict);
     // That may change with another cell, isn't so for others, or is another pod's matter.
@@ -197,6 +197,7 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
         verdict.reason == model::Reason::kPodAffinityMismatch ||
         verdict.reason == model::Reason::kTopologySpreadMismatch ||
         verdict.reason == model::Reason::kEarmarkedForOther ||
+        verdict.reason == model::Reason::kReclaimNoVictim ||
         verdict.reason == model::Reason::kQuotaAffinityNotMatch ||
         verdict.reason == model::Reason::kPodQuotaAffinityNotMatch ||
         verdict.reason == model::Reason::kStorageNotReady)
@@ -216,7 +217,7 @@ const Refusals& Capacities::WhyNoQuota(const Session& session, model::TaskId id)
   const auto [at, added] = no_quota_.try_emplace({queue, task.facts->task_class});
   if (!added) return at->second;
   for (const model::QuotaId quota : cluster.queues()[queue].quotas)
-    at->second.Add(session.task_to_quota.Feasible(id, quota));
+    at->second.Add(MayUseQuota(session, id, quota));
   if (own) no_quota_at_ = {};
   return at->second;
 }

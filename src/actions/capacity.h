@@ -61,7 +61,7 @@ class Capacities {
   const framework::Refusals& Why(const framework::Session& session, const Pool& pool,
                                  size_t subject, model::CellId cell);
 
-  // What each quota of its queue says to a task that none of them takes. Tens of thousands may be
+  // What each quota of its queue says to a task, if it doesn't take it. Tens of thousands may be
   // asked, so the answer serves all tasks of the class until something is planned.
   const framework::Refusals& WhyNoQuota(const framework::Session& session, model::TaskId task);
 

@@ -15,6 +15,14 @@ uint64_t Grown(const Cluster& cluster) {
   return std::max(cluster.cells().grown(), cluster.shelves().grown());
 }
 
+// The tick of the last change on any node, and of the last quota that had more to give.
+uint64_t Changed(const Cluster& cluster) {
+  uint64_t changed = Grown(cluster);
+  for (const auto& [key, cell] : cluster.cells().by_key())
+    changed = std::max(changed, cluster.cells()[cell].changed);
+  return changed;
+}
+
 // Do the job's places depend on pods anywhere, or does a pod that is there keep such as it away?
 // Its first and last member stand for all: a nap is a hint.
 bool DependsOnPods(Session& session, JobId job) {
@@ -62,7 +70,9 @@ void Naps::Sleep(Session& session, JobId job, Want want) {
   nap.statics = want.zone ? cluster.static_generation() + 1 : 0;
   nap.seen = Grown(cluster);
   nap.earmarks = session.earmarks().ended();
-  nap.until = session.now().mono + longest;
+  nap.told = want.what == Want::What::kItself ? UINT64_MAX : Changed(cluster);
+  nap.since = session.now().mono;
+  nap.until = nap.since + longest;
   nap.want = std::move(want);
 }
 
@@ -85,6 +95,27 @@ bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
   }
   if (!asleep) naps_.erase(at);
   return asleep;
+}
+
+std::vector<JobId> Naps::Overtaken(const Session& session, std::span<const JobId> asleep) const {
+  constexpr Duration kStands = std::chrono::seconds(1);
+  const uint64_t changed = Changed(session.cluster());
+  std::vector<std::pair<MonoTime, JobId>> overtaken;
+  for (const JobId job : asleep) {
+    const Nap& nap = naps_.at(job.index());
+    if (nap.told < changed && session.now().mono - nap.since >= kStands)
+      overtaken.emplace_back(nap.since, job);
+  }
+  std::ranges::sort(overtaken);
+  std::vector<JobId> jobs;
+  int64_t steps = 0;
+  for (const auto& [since, job] : overtaken) {
+    if (!jobs.empty() && steps >= kSteps) break;
+    steps += naps_.at(job.index()).want.steps;
+    jobs.push_back(job);
+  }
+  std::ranges::sort(jobs);
+  return jobs;
 }
 
 bool Naps::StillHopeless(const Session& session, Capacities& capacities, JobId job, Want& want) {

@@ -3,7 +3,9 @@
 // whole round, charged at once. Minima of all jobs come before anybody's extras. allocateJob does
 // so for all jobs but those with spot pods, which take what is left: backfill plans them last and
 // places them at once.
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -27,11 +29,13 @@ using framework::Session;
 using model::Reason;
 using model::Verdict;
 
-// What keeps a job from being planned at all.
-Verdict MayPlan(const Session& session, model::JobId id) {
+// All that keeps a job from being planned at all: whoever mends one shouldn't find the next.
+Refusals BarsOf(const Session& session, model::JobId id) {
   const model::Job& job = session.cluster().jobs()[id];
-  if (const Verdict verdict = MayBegin(session.cluster(), job); !verdict.fit()) return verdict;
-  return session.JobValid(id);
+  Refusals why;
+  for (const Verdict& bar : model::BarsOf(session.cluster(), job)) why.Add(bar);
+  if (job.exists()) why.Add(session.JobValid(id));
+  return why;
 }
 
 std::string OfQueue(const model::Cluster& cluster, const model::Job& job) {
@@ -118,13 +122,8 @@ class PlanJobs final : public framework::Action {
     behind_.clear();
     // Whom the last cycle didn't reach goes first (3.8), in its minimum as in its extras.
     std::array<std::vector<model::JobId>, 4> groups;
-    for (const model::JobId job : cluster.waiting_jobs()) {
+    for (const model::JobId job : Awake(session)) {
       const model::Job& row = cluster.jobs()[job];
-      if (row.spot != spot_) continue;
-      if (naps_.Asleep(session, capacities_, job)) {
-        session.asleep.push_back(job);
-        continue;
-      }
       const bool extras = row.ready >= row.needed;
       // An extra goes by its binding alone: before the gang's own record is written, and somebody
       // runs, it would be the start of a gang of which nobody knows whether the rest can follow.
@@ -150,15 +149,27 @@ class PlanJobs final : public framework::Action {
   // Steps of one cycle. Counted, not timed, so that a replay is exact.
   static constexpr int64_t kCycleSteps = 1'000'000;
 
+  // By id. The session knows of the others that they sleep.
+  std::vector<model::JobId> Awake(Session& session) {
+    std::vector<model::JobId> awake, asleep;
+    for (const model::JobId job : session.cluster().waiting_jobs())
+      if (session.cluster().jobs()[job].spot == spot_)
+        (naps_.Asleep(session, capacities_, job) ? asleep : awake).push_back(job);
+    const std::vector<model::JobId> overtaken = naps_.Overtaken(session, asleep);
+    awake.insert(awake.end(), overtaken.begin(), overtaken.end());
+    std::ranges::sort(awake);
+    std::ranges::set_difference(asleep, overtaken, std::back_inserter(session.asleep));
+    return awake;
+  }
+
   void Plan(Session& session, model::JobId id, int64_t& budget) {
     const model::Cluster& cluster = session.cluster();
     --budget;
-    Refusals why;
-    if (const Verdict verdict = MayPlan(session, id); !verdict.fit()) {
+    Refusals why = BarsOf(session, id);
+    if (!why.empty()) {
       keeper_.NotAdmitted(session, id);
-      why.Add(verdict);
-      why.detail = Detail(cluster, cluster.jobs()[id], verdict.reason);
-      if (WaitsForItself(verdict.reason) || cluster.jobs()[id].backoff != Reason::kNone)
+      why.detail = Detail(cluster, cluster.jobs()[id], why.main);
+      if (WaitsForItself(why.main) || cluster.jobs()[id].backoff != Reason::kNone)
         naps_.Sleep(session, id, {Want::What::kItself});
       return session.Refuse(id, std::move(why));
     }
@@ -173,7 +184,7 @@ class PlanJobs final : public framework::Action {
       return session.Refuse(id, std::move(why));
     }
     // A group that is being read again is planned when the answer is there.
-    if (cluster.jobs()[id].unconfirmed) return;
+    if (cluster.jobs()[id].unconfirmed) return session.unread.push_back(cluster.jobs()[id].name);
     if (VolumesMissing(session, id, why)) {
       keeper_.NotAdmitted(session, id);
       naps_.Sleep(session, id, {Want::What::kItself});
@@ -193,6 +204,7 @@ class PlanJobs final : public framework::Action {
       JudgeOrder(session, id, round->plan.why, want);
       if (!spot_) keeper_.Failed(session, *round, planner, want);
       budget -= planner.spent();
+      want.steps = std::max<int64_t>(planner.spent(), 1);
       naps_.Sleep(session, id, std::move(want));
       return session.Refuse(id, std::move(round->plan.why));
     }

@@ -106,7 +106,29 @@ Planner::Planner(framework::Session& session, framework::JobRound& round, Capaci
 
 int64_t Planner::spent() const { return kGangSteps - budget_; }
 
+// As if its last nodes were kept for somebody else (F29), and only then with them.
 bool Planner::Make() {
+  const std::set<NodeId> last = session_.LastNodes(round_.job);
+  if (last.empty()) return MakeRound();
+  auto& bar = session_.task_to_node.bar;
+  const auto law = bar;
+  bar = [&](TaskId task, NodeId node) {
+    if (last.contains(node)) return model::Verdict::NotNow(model::Reason::kEarmarkedForOther);
+    return law ? law(task, node) : model::Verdict::Fit();
+  };
+  const int64_t kept = budget_ / 2;
+  budget_ -= kept;
+  const bool made = MakeRound();
+  budget_ += kept;
+  bar = law;
+  if (made) return true;
+  round_.plan.why = {};
+  want_ = {};
+  cut_ = false;
+  return MakeRound();
+}
+
+bool Planner::MakeRound() {
   const model::Job& job = cluster_.jobs()[round_.job];
   const std::vector<TaskId> tasks = RoundTasks(session_, job);
   if (tasks.empty()) return false;
@@ -184,10 +206,7 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
   if (all >= n) return true;
   if (!takes_many) want_ = {Want::What::kQuotas, n};
   round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
-  for (const auto& [pool, count] : kinds)
-    if (const auto kept = pool->why.counts.find(model::Reason::kEarmarkedForOther);
-        kept != pool->why.counts.end())
-      round_.plan.why.Add(kept->first, kept->second);
+  for (const auto& [pool, count] : kinds) ExplainOtherQuotas(*pool);
   const std::string_view demanded = DemandOf(cluster_, tasks.front());
   round_.plan.why.detail = kinds.size() == 1 && !demanded.empty()
                                ? fmt::format("quota {} is enough for {} of {}", demanded, all, n)

@@ -21,7 +21,7 @@ namespace sky::actions {
 class Planner {
  public:
   Planner(framework::Session& session, framework::JobRound& round, Capacities& capacities);
-  // Fills round.plan; true when the whole round has a place.
+  // Fills round.plan; true when the whole round has a place, on its last nodes if it must be.
   bool Make();
 
   // Of an older round: whose places break a rule of their gang. Its claims are lifted meanwhile.
@@ -45,6 +45,7 @@ class Planner {
   struct Asked;
 
   bool InChain(model::TaskId task) const;
+  bool MakeRound();
   bool MakeWhole(Tasks tasks), OneShareEach(Tasks tasks), EnoughQuotas(Tasks tasks);
   bool MakeKept(Tasks tasks);  // planner_kept.cc: with the places kept for lost members
   const Pool& PoolOf(model::TaskId task);
@@ -113,15 +114,14 @@ class Planner {
   bool TryHeld(model::TaskId task, std::span<const model::NodeId> nodes);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
 
-  // planner_judge.cc
+  // planner_judge.cc, planner_explain.cc
   void OfOtherSpec(Tasks tasks, const Places& places, Wrong& wrong) const;
   void OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const;
   void OfOtherZone(Tasks chain, const Places& places, Wrong& wrong);
-
-  // planner_explain.cc
-  void ExplainQuotas(Tasks t, const Pool& pool), ExplainNodes(const Pool& pool, const Cells& cells);
-  void Explain(Tasks tasks, const Cells& cells), ExplainAlike(Tasks tasks, const Cells& cells);
-  void ExplainNever(Tasks tasks, const Cells& cells), ExplainZones(Tasks tasks, const Cells& cells);
+  void ExplainQuotas(Tasks t, const Pool& pool), ExplainOtherQuotas(const Pool& pool);
+  void ExplainNodes(const Pool& pool, const Cells& cells);
+  void Explain(Tasks t, const Cells& cells), ExplainAlike(Tasks t, const Cells& cells);
+  void ExplainNever(Tasks t, const Cells& cells), ExplainZones(Tasks t, const Cells& cells);
   bool ElsewhereHeld(const Pool& pool, const Cells& cells);
   std::string Best(const Cells& cells, Count count) const;
   bool HasRank(model::TaskId task) const { return !unranked_.contains(task); }

@@ -338,7 +338,7 @@ bool Planner::CarryPair(Asked& asked, size_t index, QuotaId quota, const topolog
 bool Planner::QuotaMay(TaskId task, QuotaId id, NodeId node) const {
   if (!id.valid()) return true;
   const model::Quota& quota = cluster_.quotas()[id];
-  return session_.task_to_quota.Feasible(task, id).fit() &&
+  return MayUseQuota(session_, task, id).fit() &&
          (quota.place().valid() || session_.quota_to_node.Feasible(id, node).fit());
 }
 

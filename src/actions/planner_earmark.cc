@@ -47,12 +47,15 @@ std::set<QuotaId> Samples(const model::Cluster& cluster, model::QueueId queue,
   return all;
 }
 
-// As many free quotas of the classes that serve, best first, as the queue has.
-void KeepQuotas(const std::map<model::ClassId, int>& classes,
+// As many free quotas of the classes that serve, best first, as the queue has. False: that is not
+// enough, whoever ends.
+bool KeepQuotas(const std::map<model::ClassId, int>& classes,
                 const std::map<const Pool*, int64_t>& kinds, Earmark& mark) {
-  for (auto [pool, count] : kinds)
+  bool enough = true;
+  for (auto [pool, count] : kinds) {
     for (const FreeShelf& shelf : pool->shelves) {
-      if (shelf.direct || count <= 0) break;
+      if (shelf.direct) count = 0;
+      if (count <= 0) break;
       if (shelf.demanded) {
         mark.demanded.insert(shelf.sample);
         count -= shelf.tasks_each;
@@ -65,6 +68,9 @@ void KeepQuotas(const std::map<model::ClassId, int>& classes,
       mark.quotas[shelf.quota_class] += need;
       count -= need * shelf.tasks_each;
     }
+    enough = enough && count <= 0;
+  }
+  return enough;
 }
 
 }  // namespace
@@ -114,7 +120,7 @@ std::optional<Earmark> Planner::KeepSomewhere(const Earmark* now) {
   if (!found) return found;
   std::map<const Pool*, int64_t> kinds;
   for (const TaskId task : tasks) ++kinds[&PoolOf(task)];
-  KeepQuotas(cluster_.queues()[job.queue].classes, kinds, *found);
+  if (!KeepQuotas(cluster_.queues()[job.queue].classes, kinds, *found)) return std::nullopt;
   return found;
 }
 

@@ -50,6 +50,14 @@ void Planner::ExplainQuotas(std::span<const TaskId> tasks, const Pool& pool) {
     why.who = fmt::format("quota {}", demand);
 }
 
+// What keeps a task from those that aren't enough for its gang.
+void Planner::ExplainOtherQuotas(const Pool& pool) {
+  Refusals& why = round_.plan.why;
+  if (DemandOf(cluster_, pool.task).empty()) why.Add(capacities_.WhyNoQuota(session_, pool.task));
+  for (const auto& [reason, count] : pool.why.counts)
+    if (!why.counts.contains(reason)) why.Add(pool.why.examples.at(reason), count);
+}
+
 // Members that differ answer for themselves: the reason is that of the first kind that lacks room
 // even alone.
 void Planner::Explain(std::span<const TaskId> tasks, const std::vector<Cell>& cells) {
@@ -208,7 +216,7 @@ void Planner::ExplainNodes(const Pool& pool, const std::vector<Cell>& cells) {
           why.detail = fmt::format("quota {} is bound to node {}, which doesn't exist",
                                    cluster_.quotas()[held.quota].name, cluster_.nodes()[node].name);
         Verdict verdict = session_.task_to_node.Feasible(pool.task, node);
-        if (verdict.fit()) verdict = FitsRoom(cluster_, pool.task, held.quota, node);
+        if (verdict.fit()) verdict = WhyNoRoom(session_, pool.task, held.quota, node);
         why.Add(verdict);
       }
   }

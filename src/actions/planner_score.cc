@@ -123,8 +123,9 @@ bool Planner::PlaceAnywhere(std::span<const TaskId> tasks) {
     const std::vector<NodeId>& nodes = cluster_.cells()[cell].nodes;
     all.insert(all.end(), nodes.begin(), nodes.end());
   }
-  const bool could_evict = std::ranges::any_of(
-      all, [&](NodeId node) { return !cluster_.nodes()[node].evictable.IsZero(); });
+  const bool could_evict = session_.Evicts() && std::ranges::any_of(all, [&](NodeId node) {
+                             return !cluster_.nodes()[node].evictable.IsZero();
+                           });
   // Nobody is sent away where that isn't needed.
   for (const bool evicts : {false, true}) {
     if (evicts && !could_evict) break;

@@ -297,7 +297,8 @@ void Planner::AddAttempts(int64_t n, int64_t more, std::span<const Cells* const>
           by_span[{FreshIn(choice), choice.size(), rank, evicts}].push_back(std::move(choice));
     };
     add(&Cell::capacity, false);
-    if (std::ranges::any_of(cells, [](const Cell& cell) { return cell.evicting > cell.capacity; }))
+    if (session_.Evicts() &&
+        std::ranges::any_of(cells, [](const Cell& cell) { return cell.evicting > cell.capacity; }))
       add(&Cell::evicting, true);
   }
   size_t group = attempts.empty() ? 0 : attempts.back().group + 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/natural.h"
+#include "model/quota_room.h"
 
 namespace sky::actions {
 
@@ -61,6 +62,11 @@ bool SitTogether(const Cluster& cluster, QuotaId quota_id, TaskId one, TaskId ot
                      cluster.names().resources);
 }
 
+Verdict MayUseQuota(const Session& session, TaskId task, QuotaId quota) {
+  const Verdict verdict = session.task_to_quota.Feasible(task, quota);
+  return verdict.fit() ? model::MayTake(session.cluster(), task, quota) : verdict;
+}
+
 Resources TakenFor(const model::Quota& quota, TaskId task) {
   // What is kept for its like is theirs together.
   const bool heir =
@@ -80,7 +86,7 @@ Pool DrawPool(const Session& session, TaskId task, const Demanded& demanded) {
   std::vector<std::pair<int64_t, FreeShelf>> shelves;
   std::vector<std::pair<int64_t, HeldQuota>> held;
   const auto add = [&](QuotaId quota, model::ClassId quota_class, int64_t left, bool alone) {
-    const Verdict verdict = session.task_to_quota.Feasible(task, quota);
+    const Verdict verdict = MayUseQuota(session, task, quota);
     if (!verdict.fit()) return pool.why.Add(verdict, left);
     const model::Quota& row = cluster.quotas()[quota];
     const int64_t each = TasksIn(cluster, row, row.limit() - TakenFor(row, task), facts.request),

@@ -50,6 +50,9 @@ Pool DrawPool(const framework::Session& session, model::TaskId task, const Deman
 Pool DrawPoolWith(const framework::Session& session, model::TaskId task, const Demanded& demanded,
                   const std::set<model::QuotaId>& freed);
 
+// The plugins' word, and the law below it, which holds whatever is configured.
+model::Verdict MayUseQuota(const framework::Session& session, model::TaskId task,
+                           model::QuotaId quota);
 // Both have room in what the quota has left.
 bool SitTogether(const model::Cluster& cluster, model::QuotaId quota, model::TaskId one,
                  model::TaskId other);

@@ -39,19 +39,15 @@ class Reclaim final : public framework::Action {
     for (const TaskId task : tasks) there[cluster.tasks()[task].claim.node].push_back(task);
     cache::Eviction eviction;
     eviction.round = round;
-    eviction.job = cluster.jobs()[cluster.tasks()[tasks.front()].job].name;
+    eviction.why =
+        fmt::format("gives way to job {}", cluster.jobs()[cluster.tasks()[tasks.front()].job].name);
     for (const auto& [node, claims] : there) {
       const model::Resources missing = model::Shortage(cluster, node, claims);
       if (missing.IsZero()) continue;
       const auto victims = session.PredictEvicted(claims.front(), node, missing);
       if (!victims) return Tell(session, tasks.front());
-      for (const TaskId victim : *victims) {
-        const api::ObjectMeta& pod = cluster.tasks()[victim].facts->meta();
-        const auto grace =
-            cluster.tasks()[victim].facts->pod->spec.termination_grace_period_seconds;
-        eviction.victims.push_back({pod.namespace_, pod.name, pod.uid, cluster.nodes()[node].name,
-                                    std::chrono::seconds(grace.value_or(30))});
-      }
+      for (const TaskId victim : *victims)
+        eviction.victims.push_back(cache::VictimOf(cluster, victim));
     }
     if (!eviction.victims.empty()) session.evictions.push_back(std::move(eviction));
   }

@@ -15,7 +15,11 @@ class ReleaseQuota final : public framework::Action {
   void Execute(framework::Session& session) override {
     for (auto& [job, round] : session.rounds) {
       framework::Refusals why = round->plan.why;
-      if (why.empty()) why.Add(model::Reason::kInsufficientQuotaIdle);
+      // allocateZone and allocateQuota leave no round behind: one of them didn't run after it.
+      if (why.empty()) {
+        why.Add(model::Reason::kInsufficientQuotaIdle);
+        why.detail = "it has a plan, and no action of the configuration brings it to a node";
+      }
       session.Refuse(job, std::move(why));
     }
     session.rounds.clear();

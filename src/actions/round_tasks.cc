@@ -195,6 +195,26 @@ Verdict FitsRoom(const Cluster& cluster, TaskId task, QuotaId quota, NodeId node
                          std::max(growth[missing], asked[missing]), room[missing], missing);
 }
 
+Verdict WhyNoRoom(const framework::Session& session, TaskId task, QuotaId quota, NodeId id) {
+  const Cluster& cluster = session.cluster();
+  Verdict verdict = FitsRoom(cluster, task, quota, id);
+  // By the numbers those who may leave would do: may they for this task?
+  if (verdict.fit() || verdict.reason != Reason::kInsufficientIdle ||
+      !FitsRoom(cluster, task, quota, id, true).fit())
+    return verdict;
+  const model::Node& node = cluster.nodes()[id];
+  std::vector<TaskId> leave;
+  for (const TaskId other : node.tasks)
+    if (cluster.tasks()[other].evictable) leave.push_back(other);
+  Resources given;
+  for (const TaskId other : session.Reclaimable(task, leave))
+    given += cluster.tasks()[other].facts->uses();
+  for (const auto& [name, value] :
+       model::Shortfall(cluster.tasks()[task].facts->request, node.Free()))
+    if (given[name] < value) verdict.reason = Reason::kReclaimNoVictim;
+  return verdict;
+}
+
 void SortByIndex(const Cluster& cluster, std::vector<NodeId>& nodes) {
   std::ranges::sort(nodes, [&](NodeId a, NodeId b) {
     return model::StandsBefore(cluster.nodes()[a], cluster.nodes()[b]);

@@ -20,6 +20,10 @@ model::Resources ChargeGrowth(const model::Cluster& cluster, model::TaskId task,
 // give back counts.
 model::Verdict FitsRoom(const model::Cluster& cluster, model::TaskId task, model::QuotaId quota,
                         model::NodeId node, bool evicts = false);
+// Why the task has no room there now. Nothing but spot pods in the way of whom not enough may leave
+// for it is a reason of its own.
+model::Verdict WhyNoRoom(const framework::Session& session, model::TaskId task,
+                         model::QuotaId quota, model::NodeId node);
 
 // What is idle for spot pods of `mode` (kNone: for others): of the spot resource as much as its
 // pool and free cards give.

@@ -109,6 +109,52 @@ TEST_F(SpotTest, AYoungSpotPodKeepsItsPlaceUntilItHasRunForAWhile) {
   ASSERT_EQ(young.result().evictions.size(), 1u);
 }
 
+struct KeptSpotTest : SpotTest {
+  KeptSpotTest() {
+    api::Queue keeps;
+    keeps.metadata.name = "keeps";
+    keeps.spec.reclaimable = false;
+    c.Put(keeps);
+  }
+};
+
+TEST_F(KeptSpotTest, AQueueThatIsNotReclaimableKeepsItsSpotPodsFromOthers) {
+  c.Nodes("n0", "gpu=8 spot=8").Quotas("q0", "gpu=8").Quotas("k0", "gpu=8 queue=keeps");
+  c.Job("idle", 1, "spot=8", {1, "queue=keeps"}).Cycle();
+  c.Job("train", 1, "gpu=8");
+  EXPECT_THAT(Victims(), IsEmpty());
+  EXPECT_EQ(c.Why("default/train"), "ReclaimNoVictim");
+  c.Job("own", 1, "gpu=8", {1, "queue=keeps"});
+  EXPECT_THAT(Victims(), ElementsAre("idle-0"));
+}
+
+TEST_F(KeptSpotTest, WhatItsPodsKeepCountsAgainWhenTheQueueChanges) {
+  c.Nodes("n0", "gpu=8 spot=8").Quotas("q0", "gpu=8");
+  c.Job("idle", 1, "spot=8", {1, "queue=keeps"}).Cycle();
+  c.Job("train", 1, "gpu=8");
+  EXPECT_THAT(Victims(), IsEmpty());
+  c.Edit<api::Queue>("keeps", [](api::Queue& queue) { queue.spec.reclaimable = true; });
+  EXPECT_THAT(Victims(), ElementsAre("idle-0"));
+}
+
+TEST_F(KeptSpotTest, NobodyLendsThemAQuotasRoom) {
+  c.Nodes("n0", "gpu=8 spot=8").Quotas("q0", "gpu=4 node=n0");
+  c.Job("idle", 2, "spot=4", {1, "queue=keeps"});
+  EXPECT_THAT(c.Cycle(), ElementsAre(Bound{"idle-0", "", "n0"}));
+  EXPECT_THAT(c.Cycle(), BindsNothing());
+}
+
+// Bound by hand while it waits for its group.
+TEST_F(SpotTest, ASpotPodOfNoJobGivesWayToo) {
+  c.Nodes("n0", "gpu=8 spot=8").Quotas("q0", "gpu=8");
+  c.Pod("s-0", "spot=8 node=n0");
+  c.Edit<api::Pod>("default/s-0", [](api::Pod& pod) {
+    pod.metadata.owner_references = {{"batch/v1", "Job", "owner", "uid-owner", true, false}};
+  });
+  c.Job("train", 1, "gpu=8");
+  EXPECT_THAT(Victims(), ElementsAre("s-0"));
+}
+
 // F29.
 TEST_F(SpotTest, RoomOfAQuotaIsLentOnlyToWhoGivesItBack) {
   c.Nodes("n0", "gpu=8 spot=24").Quotas("q0", "gpu=4 node=n0");

@@ -28,7 +28,11 @@ std::string CheckJob(const model::Cluster& cluster, const Round& round,
   if (job.unconfirmed)
     return fmt::format("group {} must be read again: a member is newer than its last word",
                        round.job);
-  if (job.ready + static_cast<int64_t>(round.entries.size()) < job.needed)
+  // Whether less than the minimum may begin the session has judged: here only what has changed.
+  const auto lacks = [&](const model::Job& one) {
+    return one.ready + static_cast<int64_t>(round.entries.size()) < one.needed;
+  };
+  if (lacks(job) && !lacks(seen.jobs()[seen_id]))
     return fmt::format("group {} needs {} members now, {} have a place", round.job, job.needed,
                        job.ready + static_cast<int64_t>(round.entries.size()));
   return {};
@@ -65,10 +69,11 @@ std::string CheckEntry(const model::Cluster& cluster, const RoundEntry& entry,
   if (!node_id.valid() || !cluster.nodes()[node_id].exists())
     return fmt::format("node {} is gone", entry.node_name);
   const model::Node& node = cluster.nodes()[node_id];
-  if (!node.ready) return fmt::format("node {} is no longer ready", entry.node_name);
-  if (node.object->metadata.deleting())
+  const model::Node& was = seen.nodes()[entry.node];
+  if (!node.ready && was.ready) return fmt::format("node {} is no longer ready", entry.node_name);
+  if (node.object->metadata.deleting() && !was.object->metadata.deleting())
     return fmt::format("node {} is being deleted", entry.node_name);
-  if (node.static_generation != seen.nodes()[entry.node].static_generation)
+  if (node.static_generation != was.static_generation)
     return fmt::format("node {} changed", entry.node_name);
   return {};
 }

@@ -375,10 +375,11 @@ std::optional<std::vector<model::JobId>> Cache::UpdateSnapshot(Cluster& snapshot
   return renewed;
 }
 
-bool Cache::SetBackoff(std::string_view job, model::Reason reason, std::string why) {
+bool Cache::SetBackoff(std::string_view job, model::Reason reason, std::string why,
+                       std::vector<std::string> last_nodes) {
   const std::lock_guard lock(mutex_);
   const model::JobId id = cluster_.jobs().Find(job);
-  cluster_.SetBackoff(id, reason, std::move(why));
+  cluster_.SetBackoff(id, reason, std::move(why), std::move(last_nodes));
   return id.valid();
 }
 
@@ -417,17 +418,18 @@ std::string Cache::Audit() const {
   return copy.Audit();
 }
 
-std::vector<StaleGroup> Cache::TakeStaleGroups() {
+std::vector<StaleGroup> Cache::TakeStaleGroups(const std::vector<std::string>& also) {
   const std::lock_guard lock(mutex_);
   cluster_.Flush();
   std::vector<StaleGroup> stale;
   for (auto at = stale_groups_.begin(); at != stale_groups_.end();) {
     const model::JobId id = cluster_.jobs().Find(*at);
-    // Nobody asks about a group that isn't there, or is still short of members.
+    // Nobody asks about a group that isn't there, or, unless it may begin so, is still short of
+    // members.
     const bool whole =
         id.valid() && cluster_.jobs()[id].object &&
         cluster_.jobs()[id].ready + cluster_.jobs()[id].placeable >= cluster_.jobs()[id].needed;
-    if (id.valid() && !whole) {
+    if (id.valid() && !whole && std::ranges::find(also, *at) == also.end()) {
       ++at;
       continue;
     }

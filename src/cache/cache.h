@@ -43,15 +43,15 @@ class Cache {
   WallTime NextReservation() const;  // when what is kept for a lost member ends; max(): never
   void RefuseOverbound();  // nodes bound beyond what they have give static quotas back (F20)
 
-  // --- snapshots ---
-  // Up to date, and without what a session left in it. Says which jobs' rows are new; absent: all.
+  // Snapshots: up to date, and without what a session left in it. Says which jobs' rows are new;
+  // absent: all.
   std::optional<std::vector<model::JobId>> UpdateSnapshot(model::Cluster& snapshot);
 
   // --- commit ---
   // Compare and apply of the whole gang, no I/O (F6). `seen` is the session's cluster. Gives the
   // round its number and opens its claims (Writing).
   std::expected<uint64_t, Refusal> Assume(Round& round, const model::Cluster& seen);
-  std::vector<StaleGroup> TakeStaleGroups();  // to be read again before planning (F6)
+  std::vector<StaleGroup> TakeStaleGroups(const std::vector<std::string>& also = {});  // F6
   Effect ConfirmGroup(const StaleGroup& read, std::shared_ptr<const api::PodGroup> group);
   void ReadFailed(const StaleGroup& read);  // to be asked again
 
@@ -68,8 +68,9 @@ class Cache {
   Send MayStart(const Round& round);
   // Before each binding: is all that its approval read as it was, and is there room?
   Send MayBind(const Round& round, const RoundEntry& entry);
-  VolumeWork VolumesOf(const Round& round);       // to do before its pods can be bound
-  std::vector<VolumeWrite> StrayChoices() const;  // nodes said for decisions that have ended
+  std::vector<std::string> NotFree(const Round& round);  // nodes without room for its claims now
+  VolumeWork VolumesOf(const Round& round);              // to do before its pods can be bound
+  std::vector<VolumeWrite> StrayChoices() const;         // nodes said for decisions that have ended
   bool ClaimOpen(uint64_t round, const std::string& uid) const;
   bool Runs(std::string_view job);  // a member is bound, or has succeeded
   // A binding that was acknowledged before the watch tells: the pod counts as bound from now on.
@@ -83,8 +84,7 @@ class Cache {
   Effect Adopt(Round& round);  // opens claims (Claimed); entries without room leave the round
   void AdoptReservations();    // before that: what the statuses say is kept
 
-  // --- pictures ---
-  // Quotas whose status isn't the truth: each once, until object or truth change, or PictureAgain.
+  // Pictures: quotas whose status isn't the truth, each once, until it changes or PictureAgain.
   std::vector<Picture> TakeStalePictures(size_t max);
   std::vector<QueuePicture> TakeStaleQueues();  // the same for queues, all of them
   void PictureAgain(const std::string& quota_name), QueueAgain(const std::string& queue_name);
@@ -93,14 +93,14 @@ class Cache {
   std::optional<Standing> StandingOf(std::string_view group);
 
   // Its last round failed: it isn't planned until this is kNone again. False: it is gone.
-  bool SetBackoff(std::string_view job, model::Reason reason, std::string why);
+  bool SetBackoff(std::string_view job, model::Reason reason, std::string why,
+                  std::vector<std::string> last_nodes = {});
   std::vector<Complaint> TakeComplaints();  // what is wrong with objects, each once
   // It doesn't decode and is left out; "": it is good again, or gone.
   void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
   bool HasQueue(std::string_view name) const;
-  std::string GroupUid(std::string_view key) const;  // "" when the PodGroup isn't there
-  model::Cluster Copy() const;                       // of everything, for diagnosis and tests
-  std::string Audit() const;
+  std::string GroupUid(std::string_view key) const, Audit() const;  // "": no group, no error
+  model::Cluster Copy() const;  // of everything, for diagnosis and tests
 
  private:
   struct GroupNews {
@@ -133,7 +133,7 @@ class Cache {
   SpotPods spot_pods_;
   Reservations reservations_;
   uint64_t next_round_ = 1, sequence_ = 0, snapshots_ = 0;
-  std::map<uint64_t, std::map<std::string, Basis>> rounds_;  // open rounds → UIDs still open
+  std::map<uint64_t, std::map<std::string, Approval>> rounds_;  // open rounds → UIDs still open
   std::map<std::string, GroupNews> news_;
   std::map<std::string, std::shared_ptr<const api::NodeTopology>, std::less<>> topologies_;
   std::map<std::string, std::shared_ptr<const api::Placement>, std::less<>> placements_;

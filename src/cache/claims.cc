@@ -2,6 +2,7 @@
 // What becomes of open claims: acknowledged, approved, sent, bound or dropped; and the questions
 // before a binding is sent, when something may have changed since the bind action approved it.
 #include <algorithm>
+#include <map>
 
 #include "api/keys.h"
 #include "cache/cache.h"
@@ -32,7 +33,7 @@ void Cache::Acknowledge(uint64_t round) {
   const std::lock_guard lock(mutex_);
   const auto found = rounds_.find(round);
   if (found == rounds_.end()) return;
-  for (const auto& [uid, basis] : found->second) {
+  for (const auto& [uid, approval] : found->second) {
     const TaskId id = cluster_.tasks().Find(uid);
     if (!id.valid()) continue;
     Claim claim = cluster_.tasks()[id].claim;
@@ -47,7 +48,7 @@ bool Cache::Approve(uint64_t round, const model::Cluster& seen) {
   const auto found = rounds_.find(round);
   if (found == rounds_.end()) return false;
   std::vector<TaskId> approved;
-  for (const auto& [uid, basis] : found->second) {
+  for (const auto& [uid, approval] : found->second) {
     const TaskId id = cluster_.tasks().Find(uid);
     if (!id.valid()) continue;
     const Claim& claim = cluster_.tasks()[id].claim;
@@ -61,7 +62,10 @@ bool Cache::Approve(uint64_t round, const model::Cluster& seen) {
     Claim claim = cluster_.tasks()[id].claim;
     claim.approved = true;
     cluster_.SetClaim(id, claim);
-    found->second[cluster_.tasks()[id].name] = BasisOf(cluster_, cluster_.tasks()[id].name);
+    const model::TaskId then = seen.tasks().Find(cluster_.tasks()[id].name);
+    const model::JobId job = seen.tasks()[then].job;
+    found->second[cluster_.tasks()[id].name] = {BasisOf(cluster_, cluster_.tasks()[id].name),
+                                                job.valid() && seen.jobs()[job].complete};
   }
   return true;
 }
@@ -144,8 +148,8 @@ Send Cache::Holds(const Round& round, const RoundEntry& entry) const {
     return Send::kGone;
   const auto open = rounds_.find(round.number);
   if (!task.claim.approved || open == rounds_.end()) return Send::kAskAgain;
-  const auto basis = open->second.find(entry.uid);
-  if (basis == open->second.end() || !(basis->second == BasisOf(cluster_, entry.uid)))
+  const auto approval = open->second.find(entry.uid);
+  if (approval == open->second.end() || !(approval->second.basis == BasisOf(cluster_, entry.uid)))
     return Send::kAskAgain;
   if (!VolumesHold(id)) return Send::kAskAgain;
   if (!task.claim.quota.valid())
@@ -167,7 +171,9 @@ Send Cache::MayStart(const Round& round) {
   }
   if (open.empty()) return Send::kGone;
   const model::Job& job = cluster_.jobs()[cluster_.tasks()[open.front()].job];
-  const bool may = job.bound > 0 || (job.complete && model::MayBegin(cluster_, job).fit());
+  const bool complete =
+      job.complete || !rounds_.at(round.number).at(cluster_.tasks()[open.front()].name).complete;
+  const bool may = job.bound > 0 || (complete && model::MayBegin(cluster_, job).fit());
   return may && model::RoomFor(cluster_, open) == model::Room::kFits ? Send::kNow : Send::kAskAgain;
 }
 
@@ -178,6 +184,23 @@ Send Cache::MayBind(const Round& round, const RoundEntry& entry) {
   if (answer != Send::kNow) return answer;
   const TaskId id[] = {cluster_.tasks().Find(entry.uid)};
   return model::RoomFor(cluster_, id) == model::Room::kFits ? Send::kNow : Send::kAskAgain;
+}
+
+std::vector<std::string> Cache::NotFree(const Round& round) {
+  const std::lock_guard lock(mutex_);
+  cluster_.Flush();
+  std::map<NodeId, std::vector<TaskId>> there;
+  for (const RoundEntry& entry : round.entries) {
+    const TaskId id = cluster_.tasks().Find(entry.uid);
+    if (!id.valid()) continue;
+    const Claim& claim = cluster_.tasks()[id].claim;
+    if (claim.open() && claim.round == round.number) there[claim.node].push_back(id);
+  }
+  std::vector<std::string> nodes;
+  for (const auto& [node, claims] : there)
+    if (model::RoomFor(cluster_, claims) != model::Room::kFits)
+      nodes.push_back(cluster_.nodes()[node].name);
+  return nodes;
 }
 
 void Cache::NoteBound(const std::string& uid, const std::string& node, const std::string& quota) {

@@ -87,6 +87,28 @@ TEST_F(Kept, APlaceIsKeptForTenMinutesAndGoesToWhoeverHasTheRank) {
   ExpectRestartChangesNothing();
 }
 
+TEST_F(Kept, AGroupSaysHowLongItsPlacesAreKept) {
+  const auto say = [&](const char* time) {
+    c.Edit<api::PodGroup>("default/train", [&](api::PodGroup& group) {
+      group.metadata.annotations.insert_or_assign(std::string(api::key::kReservationTTL), time);
+    });
+  };
+  say("2m");
+  Lose("train-1");
+  ASSERT_EQ(StatusOf("q-1").size(), 1u);
+  EXPECT_EQ(StatusOf("q-1")[0].expires.at, c.now().wall + 2min);
+  c.Tick(2min + 1s);
+  c.Cycle();
+  EXPECT_EQ(CountKept(), 0u);
+  say("0s");
+  Lose("train-2");
+  EXPECT_EQ(CountKept(), 0u);
+  say("soon");
+  Lose("train-3");
+  ASSERT_EQ(StatusOf("q-3").size(), 1u);
+  EXPECT_EQ(StatusOf("q-3")[0].expires.at, c.now().wall + 10min) << "the configuration's";
+}
+
 TEST_F(Kept, ASuccessorThatIsSeenHasTheTimeOnceMoreAndNobodyElseCanTakeIt) {
   Lose("train-1");
   c.Tick(10min);

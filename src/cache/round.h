@@ -17,6 +17,10 @@
 #include "model/types.h"
 #include "model/verdict.h"
 
+namespace sky::model {
+class Cluster;
+}
+
 namespace sky::cache {
 
 struct RoundEntry {
@@ -52,22 +56,30 @@ struct Basis {
   bool operator==(const Basis&) const = default;
 };
 
+// The last approval of an entry that is still open.
+struct Approval {
+  Basis basis;
+  bool complete = true;  // the gang had its minimum; else it may begin without
+};
+
 // Members of a round whose places don't hold any more: the claims of those that weren't sent end.
 struct GivenUp {
   uint64_t round = 0;
   std::vector<std::string> uids;
-  std::string why;  // for people
+  std::string why;                   // for people
+  std::vector<std::string> in_vain;  // nodes where it waited for room: the last ones next time
 };
 
 // Spot pods that have to leave before a round's members can start on their node. The round's record
-// is durable: nobody leaves for a decision that a crash could lose.
+// is durable: nobody leaves for a decision that a crash could lose. Or, of no round, spot pods that
+// are better off elsewhere: their controllers make them anew.
 struct Eviction {
   struct Victim {
     std::string namespace_, name, uid, node;
     Duration grace{};  // that it may take to end
   };
-  uint64_t round = 0;
-  std::string job;
+  uint64_t round = 0;  // 0: none
+  std::string why;     // for people: "gives way to job default/train"
   std::vector<Victim> victims;
 };
 
@@ -77,6 +89,8 @@ enum class Send : uint8_t {
   kAskAgain,  // something has changed since it was approved: the bind action must say it again
   kGone,      // the pod, its group, or our claim on it is no more
 };
+
+Eviction::Victim VictimOf(const model::Cluster& cluster, model::TaskId task);  // bound
 
 // What still holds of a Placement that this process didn't write.
 struct Adoption {
@@ -88,7 +102,8 @@ struct Adoption {
   std::vector<api::PlacementEntry> unseen;  // their pods weren't seen: gone, or not here yet
 };
 
-// A group to be read again: a member came after it was last heard of.
+// A group to be read again before it is planned: a member came after it was last heard of. Its turn
+// comes when it has its members, or when somebody would plan it as it is.
 struct StaleGroup {
   std::string key, namespace_, name;
   uint64_t sequence = 0;  // pass back to ConfirmGroup

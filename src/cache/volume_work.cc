@@ -83,7 +83,7 @@ VolumeWork Cache::VolumesOf(const Round& round) {
   cluster_.Flush();
   std::vector<TaskId> choosing;
   for (const auto& [number, open] : rounds_)
-    for (const auto& [uid, basis] : open)
+    for (const auto& [uid, approval] : open)
       if (const TaskId id = cluster_.tasks().Find(uid);
           id.valid() && !cluster_.tasks()[id].facts->claims.empty() &&
           cluster_.tasks()[id].claim.round == number && !cluster_.tasks()[id].bound())

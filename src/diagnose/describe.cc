@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "diagnose/step.h"
 #include "model/resources.h"
 
 namespace sky::diagnose {
@@ -66,6 +67,13 @@ std::string_view Plainly(Reason reason) {
   }
 }
 
+// Said by the job, its group or its queue, and not by so many nodes, quotas or tasks.
+bool OfTheJob(Reason reason) {
+  return reason == Reason::kBackoff ||
+         (StepOf(reason) == Step::kEnqueue && reason != Reason::kBlockedByJobQueue &&
+          reason != Reason::kStorageNotReady);
+}
+
 }  // namespace
 
 std::string AmountText(int64_t amount, model::ResourceId id, const model::Names& names) {
@@ -100,7 +108,8 @@ std::string Describe(const framework::Refusals& why, const model::Names& names) 
     const model::Verdict& example = why.examples.at(reason);
     const std::string what =
         example.resource.valid() ? fmt::format(" {}", names.resources.Name(example.resource)) : "";
-    others.push_back(fmt::format("{}{} on {}", model::ReasonName(reason), what, count));
+    others.push_back(fmt::format("{}{}", model::ReasonName(reason), what));
+    if (!OfTheJob(reason)) others.back() += fmt::format(" on {}", count);
   }
   if (!others.empty())
     text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(others, ", "));

@@ -13,12 +13,29 @@
 namespace sky::framework {
 namespace {
 
-constexpr std::array<std::string_view, 7> kActionOrder = {
-    "allocateJob", "allocateZone", "allocateQuota", "bind", "reclaim", "backfill", "releaseQuota"};
+struct ActionRow {
+  std::string_view name;
+  std::string_view without;  // what becomes of jobs
+};
+constexpr std::array<ActionRow, 7> kActions = {{
+    {"allocateJob", "nothing but spot pods is planned"},
+    {"allocateZone", "jobs with topology get no nodes"},
+    {"allocateQuota", "jobs without topology get no nodes"},
+    {"bind", "what was decided is not bound"},
+    {"reclaim", "spot pods give no room back"},
+    {"backfill", "spot pods are not placed"},
+    {"releaseQuota", "what finds no node keeps its room until the cycle ends, and gives no reason"},
+}};
 constexpr std::array<std::string_view, 15> kPluginOrder = {
     "priority",      "gang",      "conformance", "drf",        "topology",
     "binpack",       "jobqueue",  "backoff",     "predicates", "quotapredicates",
     "quotaaffinity", "nodeorder", "storage",     "sylas",      "rescheduling"};
+
+std::vector<std::string_view> ActionOrder() {
+  std::vector<std::string_view> names;
+  for (const ActionRow& action : kActions) names.push_back(action.name);
+  return names;
+}
 
 // By the documented order; names that it lacks stay behind, in the order they came in.
 std::vector<std::string> SortedBy(std::span<const std::string_view> order,
@@ -164,6 +181,29 @@ class Loader {
           known_.actions.end())
         Wrong(item, fmt::format("unknown action '{}'{}", item.text,
                                 DidYouMean(item.text, known_.actions)));
+    WarnOfLeftOut(given);
+    WarnOfOrder(given);
+  }
+
+  void WarnOfLeftOut(const Tree& given) {
+    for (const auto& [name, without] : kActions)
+      if (std::ranges::count(known_.actions, name) > 0 &&
+          std::ranges::count(config_.actions, name) == 0)
+        problems_.Warn(given.at, fmt::format("'{}' leaves out '{}': {}", key_, name, without));
+  }
+
+  // Plans live for one cycle.
+  void WarnOfOrder(const Tree& given) {
+    const auto at = [&](std::string_view name) {
+      return std::ranges::find(config_.actions, name) - config_.actions.begin();
+    };
+    const auto plans = at("allocateJob");
+    if (plans == std::ssize(config_.actions)) return;
+    for (const std::string_view name : {"allocateZone", "allocateQuota"})
+      if (at(name) < plans)
+        problems_.Warn(given.list[static_cast<size_t>(at(name))].at,
+                       fmt::format("'{}' has '{}' before 'allocateJob', whose plans it never sees",
+                                   key_, name));
   }
 
   void RefuseEmptyAndTwice(const Tree& given) {
@@ -229,7 +269,7 @@ class Loader {
 
 Config DefaultConfig(const KnownNames& known) {
   Config config;
-  config.actions = SortedBy(kActionOrder, known.actions);
+  config.actions = SortedBy(ActionOrder(), known.actions);
   for (const std::string& name : SortedBy(kPluginOrder, PluginNames(known)))
     config.plugins.push_back({name, PluginArgs(name, "defaults", Tree::Map({}))});
   config.expressions = DefaultExpressions(known.callbacks);

@@ -64,6 +64,7 @@ class Earmarks {
   std::set<model::QuotaId> DemandedByOthers(model::JobId job) const;
   // For whom places are kept that it can't have, "" when there are none.
   std::string KeptFor(const model::Cluster& cluster, model::JobId job) const;
+  const std::map<model::SpecId, Earmark>& all() const { return marks_; }
   bool On(model::NodeId node) const { return by_node_.contains(node.index()); }
   // By the job's name, of those that have a PodGroup.
   std::map<std::string, std::string> Messages() const;

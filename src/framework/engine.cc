@@ -42,10 +42,10 @@ CycleResult Engine::Run(model::Cluster& cluster, Instant now, uint64_t cycle,
   session.rounds.clear();
   cluster.Flush();
   for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
-  CycleResult result{
-      session.committed(),  session.approved(),   session.given_up, session.evictions,
-      session.refusals(),   session.asleep,       session.admitted, kept_.earmarks.Messages(),
-      session.conflicted(), session.unfinished(), std::nullopt};
+  CycleResult result{session.committed(),  session.approved(),        session.given_up,
+                     session.evictions,    session.refusals(),        session.asleep,
+                     session.admitted,     kept_.earmarks.Messages(), session.unread,
+                     session.conflicted(), session.unfinished(),      std::nullopt};
   for (const ReconcilablePlugin* controller : controllers_)
     if (const auto due = controller->NextReconcile();
         due && (!result.next_reconcile || *due < *result.next_reconcile))

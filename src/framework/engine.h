@@ -23,6 +23,7 @@ struct CycleResult {
   std::vector<model::JobId> asleep;             // sorted; what was last said of them still holds
   std::map<model::JobId, bool> admitted;        // what JobEnqueueable said of whom it was asked
   std::map<std::string, std::string> earmarks;  // by the job's name, what its condition says
+  std::vector<std::string> unread;  // groups whose jobs would be planned if they were read again
   bool conflicted = false;
   bool unfinished = false;  // the budget didn't reach every job
   // When a plugin with a controller of its own wants to be told of time; absent: none does.

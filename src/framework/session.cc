@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/session.h"
 
+#include <algorithm>
+
 #include "framework/callbacks.h"
 #include "framework/jobs_in_order.h"
 #include "model/zone_text.h"
@@ -23,6 +25,10 @@ Session::Session(model::Cluster& cluster, const Config& config, Instant now, uin
 
 // Rounds that nobody ended undo themselves.
 Session::~Session() = default;
+
+bool Session::Evicts() const {
+  return predict_evicted && std::ranges::find(config_.actions, "reclaim") != config_.actions.end();
+}
 
 model::Neighbours& Session::neighbours() {
   if (!std::exchange(neighbours_open_, true)) kept_.neighbours.Open(cluster_);
@@ -70,6 +76,14 @@ TopologyPolicy Session::PredicateZone(JobId job) const {
   for (const auto& [key, cell] : cluster_.cells().by_key())
     if (!key.zone.valid()) policy.cells.push_back(cell);
   return policy;
+}
+
+std::set<NodeId> Session::LastNodes(JobId job) const {
+  std::set<NodeId> nodes;
+  for (const std::string& name : cluster_.jobs()[job].last_nodes)
+    if (const NodeId node = cluster_.nodes().Find(name); node.valid()) nodes.insert(node);
+  if (keep_for_last) keep_for_last(job, nodes);
+  return nodes;
 }
 
 cache::Round Session::MakeRound(const JobRound& planned) const {

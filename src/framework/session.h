@@ -19,28 +19,13 @@
 #include "framework/job_stages.h"
 #include "framework/plan.h"
 #include "framework/statement.h"
+#include "framework/topology_policy.h"
 #include "model/cluster.h"
 #include "model/neighbours.h"
 
 namespace sky::framework {
 
 class Plugin;
-
-// How a job wants its nodes chosen; the topology plugin says.
-struct TopologyPolicy {
-  bool enabled = false;              // within zones, in the order of ranks
-  bool strict = false;               // indexes of nodes must rise with ranks
-  bool pack = false;                 // fill a node first, rather than spread evenly
-  std::optional<int64_t> max_zones;  // absent: one if some zone could hold the gang when empty,
-  WallTime patient_until{};          // and until then one in that case all the same
-  // The zones of the network by spec code; without topology what holds all nodes of a spec code,
-  std::vector<model::CellId> cells;
-  bool in_blocks = false;    // of which those that stand beside each other are taken together.
-  bool small_zones = false;  // before large ones, where nothing else decides
-  std::map<model::NodeId, int64_t> kin;  // tasks of jobs that attract it, by node
-  model::Network network = model::Network::kIb;
-  int64_t without_topology = 0;  // nodes in no zone
-};
 
 // One job's round in this cycle: the statement spans hop 1, hop 2 and the gate.
 struct JobRound {
@@ -91,8 +76,7 @@ class Session : public JobStages {
   QuotaToNode quota_to_node{"quotaToNode"};  // QNFns
   TaskToNode task_to_node{"taskToNode"};     // TNFns
   std::vector<EventHandler> handlers;
-  // PredicateZone: the candidates of a job, by the topology plugin; without it every job sees all
-  // nodes.
+  // PredicateZone: a job's candidates, by the topology plugin; without it that is every node.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
   // Which spot pods would have to leave a node before a task that misses so much there can start;
   // by the sylas plugin: absent when none may.
@@ -103,11 +87,15 @@ class Session : public JobStages {
                                         const model::Resources& missing) const {
     return predict_evicted ? predict_evicted(task, node, missing) : std::nullopt;
   }
+  // Adds nodes where a job goes only if no others take it; by the rescheduling plugin.
+  std::function<void(model::JobId, std::set<model::NodeId>&)> keep_for_last;
+  // Somebody chooses who leaves, and somebody asks them to: else no decision counts on their room.
+  bool Evicts() const;
   void CompileExpressions();  // after the last registration
-  // --- questions, answered by the expressions ---
   // Waiting jobs that are `wanted`, best first, as long as nothing is planned; see JobsInOrder.
   std::vector<model::JobId> OrderedJobs(const std::function<bool(model::JobId)>& wanted) const;
   TopologyPolicy PredicateZone(model::JobId job) const;
+  std::set<model::NodeId> LastNodes(model::JobId job) const;  // with those where it waited in vain
 
   // --- the cycle's work ---
   std::map<model::JobId, std::unique_ptr<JobRound>>
@@ -118,9 +106,10 @@ class Session : public JobStages {
   void Approve(uint64_t round) { approved_.push_back(round); }
   const std::vector<uint64_t>& approved() const { return approved_; }
   std::vector<cache::GivenUp> given_up;    // by the bind action: places that don't hold any more
-  std::vector<cache::Eviction> evictions;  // by the reclaim action
+  std::vector<cache::Eviction> evictions;  // by reclaim, and by rescheduling
   std::vector<model::JobId> asleep;        // nobody looks at them before something changes; sorted
   std::map<model::JobId, bool> admitted;   // what JobEnqueueable said of whom it was asked
+  std::vector<std::string> unread;         // groups to be read again: their jobs would be planned
   bool conflicted() const { return conflicted_; }  // a gang was refused: another cycle at once (F6)
   bool unfinished() const { return unfinished_; }  // not every job was reached: go on at once
   void SetUnfinished(bool unfinished) { unfinished_ = unfinished; }

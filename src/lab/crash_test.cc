@@ -89,8 +89,11 @@ class Stage {
     return text;
   }
 
-  // Nothing is written in a minute of quiet.
-  bool Calm() { return !lab_->AdvanceToWrite(60s); }
+  // Nothing is written in a minute of quiet, once places are kept for who waits (starveAfter).
+  bool Calm() {
+    lab_->Advance(40s);
+    return !lab_->AdvanceToWrite(60s);
+  }
 
  private:
   template <class T>

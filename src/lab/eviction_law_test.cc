@@ -26,15 +26,17 @@ void AddNamed(const std::string& events, std::set<std::string>& jobs) {
 RC_GTEST_PROP(Evictions, EndInTheStartOfWhomTheyName, ()) {
   Play play;
   play.Run(fmt::format("config <<END\ncommitOrder: {}\nminRunTime: {}s\nclaimTimeout: {}s\nEND\n",
-                       *rc::gen::element("quotaFirst", "bindingFirst"),
-                       *rc::gen::element(0, 5, 40), *rc::gen::element(10, 60)));
-  play.Run("leaf S1 n[0-1] gpu=4 hca=4 spot=4\nleaf S2 n[2-3] gpu=4 hca=4 spot=4\n"
-           "quotas all-[0-3] gpu=4 hca=4\nquotas one-[0-9] gpu=1 hca=1\n");
+                       *rc::gen::element("quotaFirst", "bindingFirst"), *rc::gen::element(0, 5, 40),
+                       *rc::gen::element(10, 60)));
+  play.Run(
+      "leaf S1 n[0-1] gpu=4 hca=4 spot=4\nleaf S2 n[2-3] gpu=4 hca=4 spot=4\n"
+      "quotas all-[0-3] gpu=4 hca=4\nquotas one-[0-9] gpu=1 hca=1\n");
   if (*rc::gen::arbitrary<bool>())
-    play.Run(fmt::format("apply <<END\napiVersion: policy/v1\nkind: PodDisruptionBudget\n"
-                         "metadata: {{name: b}}\nspec:\n  minAvailable: {}\n"
-                         "  selector: {{}}\nEND\n",
-                         *rc::gen::inRange(0, 8)));
+    play.Run(
+        fmt::format("apply <<END\napiVersion: policy/v1\nkind: PodDisruptionBudget\n"
+                    "metadata: {{name: b}}\nspec:\n  minAvailable: {}\n"
+                    "  selector: {{}}\nEND\n",
+                    *rc::gen::inRange(0, 8)));
   std::set<std::string> named;
   std::map<std::string, int> members;
   const int steps = *rc::gen::inRange(4, 25);
@@ -61,8 +63,8 @@ RC_GTEST_PROP(Evictions, EndInTheStartOfWhomTheyName, ()) {
             "fault <<END\nfaults:\n- match: {{verb: create, resource: pods, subresource: eviction, "
             "nth: {}, count: {}}}\n  action: {}\nEND\n",
             *rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4),
-            *rc::gen::element("{refuse: {code: 500}}", "{refuse: {code: 429}}", "{dropAnswer: true}",
-                              "{dropRequest: true}"));
+            *rc::gen::element("{refuse: {code: 500}}", "{refuse: {code: 429}}",
+                              "{dropAnswer: true}", "{dropRequest: true}"));
         break;
       case 6:
         text = up ? "kill\n" : "start\n";

@@ -37,6 +37,14 @@ std::string Lines(const std::vector<std::string>& lines) {
 
 Scenario::Scenario(Print print, std::optional<framework::CommitOrder> order)
     : print_(std::move(print)), order_(order) {
+  Begin();
+}
+
+void Scenario::Begin() {
+  user_.reset();
+  simulation_.reset();
+  started_ = false;
+  events_shown_ = 0;
   framework::Config config = framework::DefaultConfig(scheduler::AllKnown().Known());
   if (order_) config.commit_order = *order_;
   auto simulation = Simulation::Create({std::move(config), 1, false, true});
@@ -47,21 +55,22 @@ Scenario::Scenario(Print print, std::optional<framework::CommitOrder> order)
 
 const std::map<std::string_view, Scenario::Method>& Scenario::Methods() {
   static const std::map<std::string_view, Method> kMethods = {
-      {"leaf", &Scenario::Leaf},        {"nodes", &Scenario::Nodes},
-      {"queue", &Scenario::Queue},      {"quotas", &Scenario::Quotas},
-      {"group", &Scenario::Group},      {"job", &Scenario::Job},
-      {"pod", &Scenario::Pod},          {"apply", &Scenario::ApplyBody},
-      {"delete", &Scenario::Delete},    {"patch", &Scenario::PatchOne},
-      {"cordon", &Scenario::Cordon},    {"uncordon", &Scenario::Cordon},
-      {"fail", &Scenario::FailNodes},   {"return", &Scenario::FailNodes},
-      {"finish", &Scenario::EndPods},   {"fail-pod", &Scenario::EndPods},
-      {"cycle", &Scenario::Cycle},      {"tick", &Scenario::Tick},
-      {"step", &Scenario::Step},        {"calm", &Scenario::Calm},
-      {"kill", &Scenario::Kill},        {"start", &Scenario::Start},
-      {"config", &Scenario::Configure}, {"cut", &Scenario::Cut},
-      {"compact", &Scenario::Compact},  {"fault", &Scenario::Fault},
-      {"mend", &Scenario::Mend},        {"show", &Scenario::Show},
-      {"why", &Scenario::Why},          {"audit", &Scenario::Audit},
+      {"leaf", &Scenario::Leaf},         {"nodes", &Scenario::Nodes},
+      {"queue", &Scenario::Queue},       {"quotas", &Scenario::Quotas},
+      {"group", &Scenario::Group},       {"job", &Scenario::Job},
+      {"pod", &Scenario::Pod},           {"apply", &Scenario::ApplyBody},
+      {"delete", &Scenario::Delete},     {"patch", &Scenario::PatchOne},
+      {"cordon", &Scenario::Cordon},     {"uncordon", &Scenario::Cordon},
+      {"fail", &Scenario::FailNodes},    {"return", &Scenario::FailNodes},
+      {"finish", &Scenario::EndPods},    {"fail-pod", &Scenario::EndPods},
+      {"cycle", &Scenario::Cycle},       {"tick", &Scenario::Tick},
+      {"step", &Scenario::Step},         {"calm", &Scenario::Calm},
+      {"kill", &Scenario::Kill},         {"start", &Scenario::Start},
+      {"config", &Scenario::Configure},  {"cut", &Scenario::Cut},
+      {"compact", &Scenario::Compact},   {"fault", &Scenario::Fault},
+      {"mend", &Scenario::Mend},         {"fresh", &Scenario::Fresh},
+      {"show", &Scenario::Show},         {"why", &Scenario::Why},
+      {"diagnose", &Scenario::Diagnose}, {"audit", &Scenario::Audit},
       {"expect", &Scenario::Expect},
   };
   return kMethods;
@@ -176,6 +185,11 @@ Scenario::Answer Scenario::Cut(const Statement&) {
 
 Scenario::Answer Scenario::Compact(const Statement&) {
   simulation_->api().Compact();
+  return std::string();
+}
+
+Scenario::Answer Scenario::Fresh(const Statement&) {
+  Begin();
   return std::string();
 }
 

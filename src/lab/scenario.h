@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,15 +65,22 @@ class Scenario {
   Answer Configure(const Statement& statement);
   Answer Cut(const Statement& statement);
   Answer Compact(const Statement& statement);
+  Answer Fresh(const Statement& statement);
   Answer Fault(const Statement& statement);
   Answer Mend(const Statement& statement);
   void NeedScheduler();
+  void Begin();  // an empty cluster, at the beginning of time
 
-  // --- scenario_show.cc: what people see ---
+  // --- scenario_show.cc, scenario_expect.cc: what people see ---
   Answer Show(const Statement& statement);
   Answer Why(const Statement& statement);
   Answer Audit(const Statement& statement);
   Answer Expect(const Statement& statement);
+
+  // --- scenario_diagnose.cc: what /diagnose answers ---
+  Answer Diagnose(const Statement& statement);
+  Status ExpectReasons(const std::string& ns, const std::string& name,
+                       std::span<const std::string> wanted);
 
   Print print_;
   const std::optional<framework::CommitOrder> order_;

@@ -86,6 +86,12 @@ Scenario::Answer Scenario::Expect(const Statement& statement) {
     return Fail(Code::kConflict, "quota {} is on \"{}\" with {} tasks", name,
                 quota.status.node_name, quota.status.tasks.size());
   }
+  if (claim != "reasons" && say.size() > 3)
+    return Fail(Code::kInvalid, "expect: \"{}\" stands where nothing is read", say[3]);
+  if (claim == "reasons") {
+    TRY(ExpectReasons(ns, name, std::span(say).subspan(2)));
+    return std::string();
+  }
   const Placed members = MembersOf(*simulation_, ns, name);
   if (claim == "placed") {
     if (std::to_string(members.placed) == object) return std::string();
@@ -107,7 +113,8 @@ Scenario::Answer Scenario::Expect(const Statement& statement) {
   }
   return Fail(Code::kInvalid,
               "expect POD on NODES, expect JOB placed N, expect JOB waits [REASON], "
-              "expect quota NAME on NODES, expect quota NAME free");
+              "expect JOB reasons MAIN[, REASON], expect quota NAME on NODES, "
+              "expect quota NAME free");
 }
 
 }  // namespace sky::lab

@@ -15,8 +15,9 @@ const std::vector<std::string_view> kNodeKeys = {"spec", "label", "taint", "inde
 const std::vector<std::string_view> kGroupKeys = {"min",   "queue",   "priority",
                                                   "zones", "attract", "ns"};
 const std::vector<std::string_view> kGroupFlags = {"strict", "off", "pack"};
-const std::vector<std::string_view> kPodKeys = {"role", "required",  "select",  "hostport",
-                                                "run",  "scheduler", "attract", "ns"};
+const std::vector<std::string_view> kPodKeys = {"role",  "required",  "select",  "hostport",
+                                                "run",   "scheduler", "attract", "ns",
+                                                "label", "owner"};
 
 std::vector<std::string_view> Join(std::vector<std::string_view> a,
                                    const std::vector<std::string_view>& b) {
@@ -26,6 +27,13 @@ std::vector<std::string_view> Join(std::vector<std::string_view> a,
 
 constexpr const char* kShown =
     "quotas|reserved|pods|nodes|volumes|ledgers [all]|placements|groups|queues|events";
+
+constexpr const char* kPod =
+    "NAME AMOUNTS [group=] [node=] [quota=] [role=] [required=] [select=k:v] [label=k:v] "
+    "[owner=SET] [hostport=] [scheduler=] [attract=KEY] [run=DURATION] [ns=] [gated]";
+constexpr const char* kExpected =
+    "POD on NODES | POD waits [REASON] | JOB placed N | JOB waits [REASON] | "
+    "JOB reasons MAIN[, REASON] | quota NAME on NODES | quota NAME free";
 
 std::vector<ScriptVerb> MakeVerbs() {
   return {
@@ -56,14 +64,7 @@ std::vector<ScriptVerb> MakeVerbs() {
        1, kGroupKeys, kGroupFlags},
       {"job", "NAME N AMOUNTS [a group's words] [a pod's words] [nogroup]", 2, 2,
        Join(kGroupKeys, kPodKeys), Join({"nogroup", "gated"}, kGroupFlags), true},
-      {"pod",
-       "NAME AMOUNTS [group=] [node=] [quota=] [role=] [required=] [select=k:v] "
-       "[hostport=] [scheduler=] [attract=KEY] [ns=] [gated]",
-       1,
-       1,
-       Join({"group", "node", "quota"}, kPodKeys),
-       {"gated"},
-       true},
+      {"pod", kPod, 1, 1, Join({"group", "node", "quota"}, kPodKeys), {"gated"}, true},
       {"apply", "[refused] <<END … END", 0, 1, {}, {}, false, Body::kRequired},
       {"delete", "KIND NAMES [ns=] [now]", 2, 2, {"ns"}, {"now"}},
       {"patch", "KIND NAME [status] {JSON}", 0, 0, {}, {}, false, Body::kNone, true},
@@ -84,16 +85,12 @@ std::vector<ScriptVerb> MakeVerbs() {
       {"compact", "", 0, 0, {}, {}},
       {"fault", "<<END … END", 0, 0, {}, {}, false, Body::kRequired},
       {"mend", "", 0, 0, {}, {}},
+      {"fresh", "", 0, 0, {}, {}},
       {"show", kShown, 1, 2, {}, {}},
       {"why", "JOB|POD [ns=]", 1, 1, {"ns"}, {}},
+      {"diagnose", "JOB|POD [ns=]", 1, 1, {"ns"}, {}},
       {"audit", "", 0, 0, {}, {}},
-      {"expect",
-       "POD on NODES | POD waits [REASON] | JOB placed N | JOB waits [REASON] | "
-       "quota NAME on NODES | quota NAME free",
-       2,
-       4,
-       {"ns"},
-       {}},
+      {"expect", kExpected, 2, 8, {"ns"}, {}},
   };
 }
 

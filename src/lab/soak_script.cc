@@ -5,15 +5,38 @@
 
 namespace sky::lab {
 
+namespace {
+
+// Spot pods move every minute; a list of plugins replaces the default.
+std::string Moving() {
+  std::string plugins = "starveAfter: 10s\nplugins:\n";
+  for (const char* name :
+       {"priority", "gang", "conformance", "drf", "topology", "binpack", "jobqueue", "backoff",
+        "predicates", "quotapredicates", "quotaaffinity", "nodeorder", "storage", "sylas"})
+    plugins += fmt::format("- name: {}\n", name);
+  return plugins +
+         "- name: rescheduling\n  args:\n    interval: 1m\n    strategies:\n"
+         "    - name: lowNodeUtilization\n"
+         "      params: {thresholds: {nvidia.com/gpu: 40}, targetThresholds: {nvidia.com/gpu: "
+         "70}}\n    - name: clearEarmarks\n";
+}
+
+}  // namespace
+
 std::string SoakScript::Events(int steps) {
   std::string script = fmt::format(
-      "config <<END\ncommitOrder: {}\nminRunTime: {}\nreservationTTL: {}\nEND\n"
+      "config <<END\ncommitOrder: {}\nminRunTime: {}\nreservationTTL: {}\n{}END\n"
       "queue a weight=2\nqueue b\n"
       "leaf S1 n[0-3] gpu=8 hca=8 spot=8\nleaf S2 n[4-7] gpu=8 hca=8 spot=8\n"
       "quotas one-[0-15] gpu=1 hca=1 queue=a\nquotas two-[0-7] gpu=2 queue=b\n"
       "quotas all-[0-3] gpu=8 hca=8 queue=a shared=b\nquotas cpu-[0-3] cpu=4 queue=b\n",
       Any({"placementFirst", "quotaFirst"}), Any({"0s", "30s", "5m"}),
-      Any({"0s", "30s", "5m", "5m"}));
+      Any({"0s", "30s", "5m", "5m"}), Chance(2) ? Moving() : "");
+  // Of those spot pods that have the label "kept".
+  script +=
+      "apply <<END\napiVersion: policy/v1\nkind: PodDisruptionBudget\n"
+      "metadata: {name: kept, namespace: default}\n"
+      "spec: {minAvailable: 1, selector: {matchLabels: {kept: \"yes\"}}}\nEND\n";
   for (int i = 0; i < steps; ++i)
     script += Event() + "tick " + Any({"1ms", "20ms", "21ms", "100ms", "1s", "5s", "40s"}) + "\n";
   return script;
@@ -64,6 +87,11 @@ std::string SoakScript::Submit() {
   job.amounts = Any({"gpu=1 hca=1", "gpu=1 hca=1", "gpu=8 hca=8", "gpu=2", "gpu=1", "cpu=2",
                      "spot=2", "spot=4", "spot=1 hca=1"});
   job.members = 1 + static_cast<int>(rng_.Below(6));
+  // What its pods ask, and are.
+  if (job.amounts.starts_with("spot")) {
+    if (!Chance(3)) job.amounts += " owner=of-" + name;
+    if (Chance(3)) job.amounts += " label=kept:yes";
+  }
   std::string words = " queue=" + Any({"a", "b"});
   if (Chance(3))
     words += fmt::format(" min={}", 1 + rng_.Below(static_cast<uint64_t>(job.members)));
@@ -140,7 +168,19 @@ std::string SoakScript::ChangeNode() {
   }
 }
 
+std::string SoakScript::ChangeBudget() {
+  return fmt::format(
+      "patch poddisruptionbudget kept status {{\"observedGeneration\": 1, \"disruptionsAllowed\": "
+      "{}, \"currentHealthy\": 5, \"desiredHealthy\": 1, \"expectedPods\": 5}}\n",
+      rng_.Below(3));
+}
+
 std::string SoakScript::ChangeQuota() {
+  if (Chance(4)) return ChangeBudget();
+  if (Chance(8))
+    return fmt::format("patch queue b {{\"spec\": {{\"reclaimable\": {}}}}}\n",
+                       Any({"true", "false"}));
+
   const std::string quota =
       Any({"one-0", "one-1", "one-7", "two-0", "two-3", "all-0", "all-1", "cpu-0"});
   switch (rng_.Below(4)) {

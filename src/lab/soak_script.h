@@ -39,6 +39,7 @@ class SoakScript {
   std::string ChangeJob();
   std::string ChangeNode();
   std::string ChangeQuota();
+  std::string ChangeBudget();
   std::string Fault();
   std::string Life();
 

@@ -3,13 +3,23 @@
 
 namespace sky::model {
 
-Verdict MayBegin(const Cluster& cluster, const Job& job) {
-  if (!job.exists()) return Verdict::NotNow(Reason::kNoPodGroup);
-  if (!job.invalid.empty()) return Verdict::NotNow(Reason::kInvalidObject);
-  if (job.object && job.object->metadata.deleting()) return Verdict::NotNow(Reason::kNoPodGroup);
-  if (job.priority_class_missing) return Verdict::NotNow(Reason::kPriorityClassNotFound);
+std::vector<Verdict> BarsOf(const Cluster& cluster, const Job& job) {
+  if (!job.exists()) return {Verdict::NotNow(Reason::kNoPodGroup)};  // nothing else is known of it
+  std::vector<Verdict> bars;
+  const auto add = [&](bool is, Reason reason) {
+    if (is) bars.push_back(Verdict::NotNow(reason));
+  };
+  add(!job.invalid.empty(), Reason::kInvalidObject);
+  add(job.object && job.object->metadata.deleting(), Reason::kNoPodGroup);
+  add(job.priority_class_missing, Reason::kPriorityClassNotFound);
   const QueueBar bar = FindQueueBar(cluster, job.queue);
-  return bar.reason == Reason::kNone ? Verdict::Fit() : Verdict::NotNow(bar.reason);
+  add(bar.reason != Reason::kNone, bar.reason);
+  return bars;
+}
+
+Verdict MayBegin(const Cluster& cluster, const Job& job) {
+  const std::vector<Verdict> bars = BarsOf(cluster, job);
+  return bars.empty() ? Verdict::Fit() : bars.front();
 }
 
 QueueBar FindQueueBar(const Cluster& cluster, QueueId queue) {

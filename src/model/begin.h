@@ -4,10 +4,14 @@
 // first binding. Pure.
 #pragma once
 
+#include <vector>
+
 #include "model/cluster.h"
 
 namespace sky::model {
 
+// All that bars it, what decides first.
+std::vector<Verdict> BarsOf(const Cluster& cluster, const Job& job);
 Verdict MayBegin(const Cluster& cluster, const Job& job);
 
 // What about its queue keeps a job from beginning, and which queue that is: its own, or one above.

@@ -68,7 +68,7 @@ class Cluster {
   void SetNodeLost(NodeId node, bool lost), SetNodeForsaken(NodeId node, bool forsaken);
   void SetRefused(QuotaId quota, std::optional<WallTime> since);  // see Quota
   void SetUnconfirmed(JobId job, bool unconfirmed);
-  void SetBackoff(JobId job, Reason reason, std::string why);  // kNone: it may be planned
+  void SetBackoff(JobId job, Reason reason, std::string why, std::vector<std::string> last = {});
   void SetPriorityClass(std::string_view name, std::optional<int32_t> value, bool global_default);
   // --- facts of ours (session and cache) ---
   void SetClaim(TaskId task, const Claim& claim);

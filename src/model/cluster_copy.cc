@@ -23,7 +23,8 @@ bool SamePlace(const Node& a, const Node& b) {
 
 // May anything be placed there now that couldn't be before?
 bool Grew(const Node& before, const Node& after) {
-  if (before.static_generation != after.static_generation || before.mounts != after.mounts)
+  if (before.static_generation != after.static_generation || before.mounts != after.mounts ||
+      before.pools != after.pools)
     return true;
   if (AnyLess(before.Room(), after.Room()) || AnyLess(before.QuotaIdle(), after.QuotaIdle()))
     return true;

@@ -436,11 +436,14 @@ void Cluster::SetUnconfirmed(JobId id, bool unconfirmed) {
   if (jobs_.Live(id) && jobs_[id].unconfirmed != unconfirmed) Mutable(id).unconfirmed = unconfirmed;
 }
 
-void Cluster::SetBackoff(JobId id, Reason reason, std::string why) {
-  if (!jobs_.Live(id) || (jobs_[id].backoff == reason && jobs_[id].backoff_why == why)) return;
+void Cluster::SetBackoff(JobId id, Reason reason, std::string why, std::vector<std::string> last) {
+  if (!jobs_.Live(id)) return;
+  const Job& now = jobs_[id];
+  if (now.backoff == reason && now.backoff_why == why && now.last_nodes == last) return;
   Job& job = Mutable(id);
   job.backoff = reason;
   job.backoff_why = std::move(why);
+  job.last_nodes = std::move(last);
 }
 
 void Cluster::SetPriorityClass(std::string_view name, std::optional<int32_t> value,

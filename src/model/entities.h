@@ -48,9 +48,11 @@ struct Job {
   bool unconfirmed = false;     // a member came after the group's last word: to be read again (F6)
   std::vector<TaskId> members;  // by id
 
-  // Its last round failed: not planned until this is kNone again.
+  // Its last round failed: not planned until this is kNone again, and then on these nodes, where it
+  // waited in vain, only if no others take it. By name, sorted.
   Reason backoff = Reason::kNone;
   std::string backoff_why;
+  std::vector<std::string> last_nodes;
 
   // derived
   std::vector<TaskId> ranked;  // neither terminal nor leaving, by role order, rank, natural name

@@ -29,6 +29,8 @@ struct Queue {
   int refs = 0;                    // jobs, quotas, queues and JobQueues that name it
   std::string invalid;
   bool exists() const { return object != nullptr; }
+  // Its spot pods give way to tasks of other queues too.
+  bool reclaimable() const { return !object || object->spec.reclaimable.value_or(true); }
 };
 
 struct JobQueue {

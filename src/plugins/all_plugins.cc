@@ -12,6 +12,7 @@
 #include "plugins/priority/priority.h"
 #include "plugins/quotaaffinity/quotaaffinity.h"
 #include "plugins/quotapredicates/quotapredicates.h"
+#include "plugins/rescheduling/rescheduling.h"
 #include "plugins/storage/storage.h"
 #include "plugins/sylas/sylas.h"
 #include "plugins/topology/topology.h"
@@ -33,6 +34,7 @@ void AddAllPlugins(framework::Registry& registry) {
   registry.plugins.emplace("backoff", Backoff::Kind());
   registry.plugins.emplace("quotaaffinity", QuotaAffinity::Kind());
   registry.plugins.emplace("storage", Storage::Kind());
+  registry.plugins.emplace("rescheduling", Rescheduling::Kind());
 }
 
 }  // namespace sky::plugins

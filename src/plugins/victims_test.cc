@@ -10,6 +10,7 @@
 #include "plugins/drf/drf.h"
 #include "plugins/gang/gang.h"
 #include "plugins/priority/priority.h"
+#include "plugins/quotapredicates/quotapredicates.h"
 #include "testing/matchers.h"
 #include "testing/open_session.h"
 
@@ -106,6 +107,23 @@ TEST_F(Victims, ARicherJobGivesUntilItIsNoRicher) {
   OpenSession open(c, std::make_unique<Drf>());
   // 8 against 4 and the one that comes: 7, 6 and 5 are no less than 5.
   EXPECT_EQ(Preemptable(open, "poor-4", {"rich-7", "rich-6", "rich-5", "rich-4"}).size(), 3u);
+}
+
+// `reclaimable: false`: what a queue has is its own tasks' to take back.
+TEST_F(Victims, AQueueThatKeepsItsPodsGivesThemToItsOwnTasksAlone) {
+  api::Queue keeps;
+  keeps.metadata.name = "keeps";
+  keeps.spec.reclaimable = false;
+  c.Put(keeps);
+  c.Job("kept", 1, "gpu=1", {1, "queue=keeps"}).Job("own", 1, "gpu=1", {1, "queue=keeps"});
+  c.Job("loose", 1, "gpu=1", {1, ""}).Job("other", 1, "gpu=1", {1, ""});
+  OpenSession open(c, std::make_unique<QuotaPredicates>());
+  const Names all = {"kept-0", "loose-0"};
+  EXPECT_EQ(Reclaimable(open, "other-0", all), Names{"loose-0"});
+  EXPECT_EQ(Reclaimable(open, "own-0", all), all);
+  c.Edit<api::Queue>("keeps", [](api::Queue& queue) { queue.spec.reclaimable = true; });
+  OpenSession again(c, std::make_unique<QuotaPredicates>());
+  EXPECT_EQ(Reclaimable(again, "other-0", all), all);
 }
 
 // B32: any order of plugins gives the same victims; the one that is asked first hides nobody.

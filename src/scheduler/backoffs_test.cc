@@ -102,5 +102,54 @@ TEST_F(BackoffsTest, AJobThatIsGoneLeavesNothingBehind) {
   EXPECT_TRUE(backoffs.empty());
 }
 
+// F29: where it waited in vain outlives the pause.
+struct LastNodesTest : BackoffsTest {
+  std::vector<std::string> Last() {
+    const model::Cluster rows = c.cache().Copy();
+    return rows.jobs()[rows.jobs().Find("default/train")].last_nodes;
+  }
+  void FailOn(const std::vector<std::string>& nodes) {
+    backoffs.WaitedInVain(round.job, nodes);
+    Fail();
+  }
+  using Names = std::vector<std::string>;
+};
+
+TEST_F(LastNodesTest, TheyAreKeptBeyondThePauseAndGrowWithEachFailure) {
+  FailOn({"n1"});
+  EXPECT_EQ(Last(), Names{"n1"});
+  Wait();
+  EXPECT_EQ(Last(), Names{"n1"});
+  FailOn({"n0"});
+  Wait();
+  EXPECT_EQ(Last(), (Names{"n0", "n1"}));
+}
+
+TEST_F(LastNodesTest, ABindingOrAChangeOfTheJobForgetsThem) {
+  FailOn({"n0", "n1"});
+  backoffs.Forget(round.job);
+  EXPECT_EQ(Last(), Names{});
+  EXPECT_TRUE(backoffs.empty());
+}
+
+TEST_F(LastNodesTest, ANodeThatChangedIsAsGoodAsAnyAgainAndTheOthersArent) {
+  FailOn({"n0", "n1"});
+  backoffs.NodeChanged("n0");
+  EXPECT_EQ(Last(), Names{"n1"});
+  EXPECT_EQ(Why(), ":") << "its pause was about that node";
+  FailOn({"n0"});
+  EXPECT_EQ(Last(), (Names{"n0", "n1"}));
+  backoffs.NodeChanged("n1");
+  EXPECT_EQ(Last(), Names{"n0"});
+  EXPECT_EQ(Why(), "BindRefused:no") << "that wasn't about n1";
+}
+
+TEST_F(LastNodesTest, SoIsOneThatAPodLeavesWhichEndsNoPause) {
+  FailOn({"n0", "n1"});
+  backoffs.PodLeft("n0");
+  EXPECT_EQ(Last(), Names{"n1"});
+  EXPECT_EQ(Why(), "BindRefused:no");
+}
+
 }  // namespace
 }  // namespace sky::scheduler

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "scheduler/fake_writer_for_test.h"
 #include "scheduler/member_words.h"
@@ -116,6 +117,27 @@ TEST_F(DiagnosesTest, ASleepingJobKeepsItsReason) {
   EXPECT_TRUE(c.result().refusals.empty());
   EXPECT_EQ(c.result().asleep.size(), 1u);
   EXPECT_EQ(Said("default", "wide"), "waiting InsufficientQuota");
+}
+
+TEST_F(DiagnosesTest, WhatChangedBeforeTheCommitIsNamedUntilItIsPlannedAgain) {
+  c.Job("train", 2, "gpu=1 hca=1", {2, ""});
+  for (const bool beside : {false, true}) {
+    if (beside) c.Workers("train", 2, 2, "gpu=1 hca=1 gated");
+    c.BeforeCommit([&] {
+      c.Edit<api::Node>("n0", [&](api::Node& node) { node.spec.unschedulable = !beside; });
+      c.Edit<api::Node>("n1", [&](api::Node& node) { node.spec.unschedulable = beside; });
+    });
+    Cycle();
+    EXPECT_EQ(Said("default", "train"), "waiting PlacementConflict");
+    const json said = json::parse(*diagnoses.Answer("default", "train"));
+    std::set<std::string> reasons;
+    for (const json& tasks : said["waits"])
+      for (const json& reason : tasks["reasons"]) reasons.insert(reason["reason"]);
+    EXPECT_EQ(reasons, beside ? (std::set<std::string>{"PlacementConflict", "Gated"})
+                              : std::set<std::string>{"PlacementConflict"});
+  }
+  Cycle();
+  EXPECT_EQ(Said("default", "train"), "starting ");
 }
 
 TEST_F(DiagnosesTest, WhatIsRenewedBySnapshotsIsWhatAWholeLookFinds) {

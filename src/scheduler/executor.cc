@@ -170,9 +170,10 @@ void Executor::GiveUp(const cache::GivenUp& places) {
   const std::set<std::string> uids(places.uids.begin(), places.uids.end());
   const bool runs = Runs(*running);
   if (!runs) running->stopped = true;
-  if (GiveBackUnsent(running, runs ? &uids : nullptr))
-    events_.refused(running->round, nullptr, model::Reason::kBackoff,
-                    "its places were given up: " + places.why);
+  if (!GiveBackUnsent(running, runs ? &uids : nullptr)) return;
+  events_.in_vain(running->round, places.in_vain);
+  events_.refused(running->round, nullptr, model::Reason::kBackoff,
+                  "its places were given up: " + places.why);
 }
 
 void Executor::EndLives(const std::string& group, const std::string& uid) {
@@ -215,7 +216,9 @@ bool Executor::Runs(const Running& running) const {
   return running.round.started || cache_.Runs(running.round.job);
 }
 
-// F13: claims that don't become physical in time go back.
+// F13: claims that don't become physical in time go back, and where they waited is the last place
+// that is tried next time (F29): the nodes without room, or all of them if it isn't room that they
+// lack.
 void Executor::ArmTimeout(const RunningPtr& running) {
   if (running->timeout != 0) return;
   running->timeout =
@@ -235,8 +238,11 @@ void Executor::Expire(const RunningPtr& running) {
       running->waits_for.empty() ? "they weren't free" : running->waits_for + " wasn't bound",
       FormatDuration(options_.claim_timeout + running->grace));
   for (size_t i = 0; i < running->states.size(); ++i)
-    if (running->states[i] == EntryState::kClaimed)
+    if (running->states[i] == EntryState::kClaimed) {
       places.uids.push_back(running->round.entries[i].uid);
+      places.in_vain.push_back(running->round.entries[i].node_name);
+    }
+  if (auto full = cache_.NotFree(running->round); !full.empty()) places.in_vain = std::move(full);
   if (!places.uids.empty()) GiveUp(places);
 }
 

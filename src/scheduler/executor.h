@@ -48,7 +48,7 @@ class Executor {
   // These places don't hold any more. Sent entries settle; the others' claims end.
   void GiveUp(const cache::GivenUp& places);
   // These pods give way to the round. Nobody is asked before its record is durable; who has been
-  // asked isn't again.
+  // asked isn't again. Or they move, for no round, and a refusal means nothing.
   void Evict(const cache::Eviction& eviction);
   // The group's life is `uid` now ("": it is gone): rounds of other lives end.
   void EndLives(const std::string& group, const std::string& uid);
@@ -84,7 +84,7 @@ class Executor {
   void ArmTimeout(const RunningPtr& running);
   void EvictNow(const RunningPtr& running, const cache::Eviction& eviction);
   void Evicted(const RunningPtr& running, const cache::Eviction::Victim& victim,
-               const Result<cache::Written>& answer);
+               const std::string& why, const Result<cache::Written>& answer);
   void Expire(const RunningPtr& running);
   bool Runs(const Running& running) const;
   void Forget(const Running& running);  // it is settled, or dropped

@@ -78,7 +78,7 @@ TEST_F(ExecutorTest, OfAGangThatRunsOnlyWhatChangedWaitsForAWord) {
   c.Edit<api::Node>("n0", [](api::Node& node) { node.spec.unschedulable = true; });
   loop.Advance(1300ms);
   EXPECT_TRUE(api.binds.empty());
-  executor->GiveUp({round.number, {round.entries[0].uid}, "n0 is cordoned"});
+  executor->GiveUp({round.number, {round.entries[0].uid}, "n0 is cordoned", {}});
   EXPECT_FALSE(Claimed(0));
   EXPECT_TRUE(Bound(1));
   EXPECT_TRUE(executor->Idle() || !api.updates.empty());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spot pods that give way to a round. The order is record, evictions, bindings: a pod that leaves
-// for a decision that nobody remembers would have left for nothing (F14). A round without a record
-// has the statuses of its quotas written first, they name its tasks.
+// Spot pods that give way to a round, or move. The order is record, evictions, bindings: a pod that
+// leaves for a decision that nobody remembers would have left for nothing (F14). A round without a
+// record has the statuses of its quotas written first, they name its tasks.
 #include <spdlog/spdlog.h>
 
 #include "scheduler/executor_running.h"
@@ -12,6 +12,7 @@ namespace sky::scheduler {
 using cache::Eviction;
 
 void Executor::Evict(const Eviction& eviction) {
+  if (eviction.round == 0) return EvictNow(nullptr, eviction);
   const auto found = running_.find(eviction.round);
   if (found == running_.end()) return;
   const RunningPtr running = found->second;
@@ -22,11 +23,12 @@ void Executor::Evict(const Eviction& eviction) {
   });
 }
 
+// `running` null: they move.
 void Executor::EvictNow(const RunningPtr& running, const Eviction& eviction) {
   if (!events_.may_write() || stopped_) return;
   for (const Eviction::Victim& victim : eviction.victims) {
-    if (!running->asked_to_leave.insert(victim.uid).second) continue;
-    if (victim.grace > running->grace) {
+    if (running && !running->asked_to_leave.insert(victim.uid).second) continue;
+    if (running && victim.grace > running->grace) {
       // They may take their grace: the claim waits for that long beside its own time (F13).
       running->grace = victim.grace;
       loop_.Cancel(running->timeout);
@@ -35,21 +37,26 @@ void Executor::EvictNow(const RunningPtr& running, const Eviction& eviction) {
     }
     ++reads_;
     writer_.Evict(victim.namespace_, victim.name, victim.uid,
-                  alive_.Guard([this, running, victim](const Result<cache::Written>& answer) {
+                  alive_.Guard([this, running, victim,
+                                why = eviction.why](const Result<cache::Written>& answer) {
                     --reads_;
-                    Evicted(running, victim, answer);
+                    Evicted(running, victim, why, answer);
                   }));
   }
 }
 
 void Executor::Evicted(const RunningPtr& running, const Eviction::Victim& victim,
-                       const Result<cache::Written>& answer) {
+                       const std::string& why, const Result<cache::Written>& answer) {
   if (answer) {
-    spdlog::info("pod {}/{} on {} gives way to job {}", victim.namespace_, victim.name, victim.node,
-                 running->round.job);
-    return events_.evicted(victim, running->round);
+    spdlog::info("pod {}/{} on {} {}", victim.namespace_, victim.name, victim.node, why);
+    return events_.evicted(victim, why);
   }
   const Error& error = answer.error();
+  if (!running) {  // it stays
+    spdlog::info("pod {}/{} on {} may not be evicted: {}", victim.namespace_, victim.name,
+                 victim.node, Words(error));
+    return;
+  }
   switch (error.code()) {
     case Code::kNotFound:
     case Code::kConflict:  // another life of that name: it has left already
@@ -69,6 +76,7 @@ void Executor::Evicted(const RunningPtr& running, const Eviction::Victim& victim
   places.why =
       fmt::format("pod {}/{} may not be evicted: {}", victim.namespace_, victim.name, Words(error));
   for (const cache::RoundEntry& entry : running->round.entries) places.uids.push_back(entry.uid);
+  places.in_vain = {victim.node};
   GiveUp(places);
 }
 

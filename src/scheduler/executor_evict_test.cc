@@ -8,7 +8,7 @@ namespace {
 struct EvictTest : ExecutorTest {
   // Of the submitted round; who it asks is the reclaim action's matter.
   cache::Eviction Of(const std::vector<std::string>& pods, Duration grace = 30s) const {
-    cache::Eviction eviction{round.number, round.job, {}};
+    cache::Eviction eviction{round.number, "gives way", {}};
     for (const std::string& pod : pods)
       eviction.victims.push_back({"default", pod, "uid-" + pod, "n0", grace});
     return eviction;
@@ -77,7 +77,35 @@ TEST_F(EvictTest, ABudgetThatSaysNoEndsTheDecision) {
   EXPECT_GT(replans, 0);
   ASSERT_FALSE(words.empty());
   EXPECT_NE(words[0].find("pod default/spot-0 may not be evicted"), std::string::npos) << words[0];
+  EXPECT_EQ(in_vain, std::vector<std::string>{"n0"}) << "where it stands";
   Audited();
+}
+
+// F29: of a gang's nodes the one that isn't free, and all of them when it isn't room that it lacks.
+TEST_F(EvictTest, WhereAClaimWaitedInVainIsTold) {
+  BeginWaiting();
+  Acknowledge();
+  ASSERT_EQ(round.entries[1].node_name, "n1");
+  c.Pod("stranger", "gpu=8 node=n1 scheduler=other");
+  loop.Advance(61s);
+  EXPECT_FALSE(Claimed(0));
+  EXPECT_EQ(in_vain, std::vector<std::string>{"n1"});
+  Audited();
+}
+
+TEST_F(EvictTest, WithoutAnythingInTheWayAllNodesAreTold) {
+  BeginWaiting();
+  Acknowledge();
+  loop.Advance(61s);
+  EXPECT_EQ(in_vain, (std::vector<std::string>{"n0", "n1"}));
+}
+
+TEST_F(EvictTest, WhatTheBindActionGivesUpWaitedNowhere) {
+  BeginWaiting();
+  Acknowledge();
+  GiveUpAll();
+  EXPECT_EQ(refused.size(), 1u);
+  EXPECT_TRUE(in_vain.empty());
 }
 
 TEST_F(EvictTest, NobodyIsAskedWhenTheLeaseMayBeAnothers) {
@@ -101,6 +129,26 @@ TEST_F(EvictTest, TheClaimWaitsForTheGraceOfTheSlowest) {
   EXPECT_TRUE(Claimed(0));
   loop.Advance(2s);
   EXPECT_FALSE(Claimed(0));
+}
+
+// Of no round: nothing is waited for, and whoever may not be evicted stays.
+TEST_F(EvictTest, WhoMovesIsAskedAtOnceAndARefusalEndsNoDecision) {
+  BeginWaiting();
+  Acknowledge();
+  cache::Eviction moves = Of({"spot-0", "spot-1"});
+  moves.round = 0;
+  executor->Evict(moves);
+  ASSERT_EQ(api.evictions.size(), 2u);
+  EXPECT_EQ(api.evictions[0].asked, "default/spot-0 uid-spot-0");
+  EXPECT_FALSE(executor->Idle());
+  FakeWriter::Refuse(api.evictions, Code::kTooManyRequests);
+  FakeWriter::Answer(api.evictions, Result<Written>(Written{}));
+  EXPECT_EQ(evicted, std::vector<std::string>{"spot-1"});
+  EXPECT_TRUE(Claimed(0));
+  EXPECT_TRUE(refused.empty());
+  leading = false;
+  executor->Evict(moves);
+  EXPECT_TRUE(api.evictions.empty());
 }
 
 TEST_F(EvictTest, WithoutARecordTheStatusesOfItsQuotasComeFirst) {

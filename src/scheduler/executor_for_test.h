@@ -24,7 +24,7 @@ struct ExecutorTest : ::testing::Test {
   kube::ManualLoop loop{clock};
   FakeWriter api;
   bool leading = true;
-  std::vector<std::string> refused, words, bound, evicted;
+  std::vector<std::string> refused, words, bound, evicted, in_vain;
   int replans = 0, delays = 0, version = 9;
   std::function<void(Status)> pictures;
   std::unique_ptr<Executor> executor;
@@ -47,11 +47,14 @@ struct ExecutorTest : ::testing::Test {
                                     model::ReasonName(reason)));
       words.push_back(why);
     };
+    events.in_vain = [this](const cache::Round&, const std::vector<std::string>& nodes) {
+      in_vain.insert(in_vain.end(), nodes.begin(), nodes.end());
+    };
     events.delayed = [this](const cache::Round&, std::string_view, const std::string&) {
       ++delays;
     };
     events.replan = [this] { ++replans; };
-    events.evicted = [this](const cache::Eviction::Victim& victim, const cache::Round&) {
+    events.evicted = [this](const cache::Eviction::Victim& victim, const std::string&) {
       evicted.push_back(victim.name);
     };
     events.may_write = [this] { return leading; };
@@ -107,7 +110,7 @@ struct ExecutorTest : ::testing::Test {
   }
   // The bind action finds that nothing of it holds.
   void GiveUpAll() {
-    cache::GivenUp places{round.number, {}, "no"};
+    cache::GivenUp places{round.number, {}, "no", {}};
     for (const cache::RoundEntry& entry : round.entries) places.uids.push_back(entry.uid);
     executor->GiveUp(places);
   }

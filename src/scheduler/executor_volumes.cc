@@ -21,7 +21,7 @@ bool Executor::HasVolumes(const RunningPtr& running) {
     any = any || (running->states[i] == EntryState::kClaimed &&
                   std::ranges::find(work.uids, running->round.entries[i].uid) != work.uids.end());
   if (!any) return false;
-  GiveUp({number, std::move(work.uids), std::move(work.lost)});
+  GiveUp({number, std::move(work.uids), std::move(work.lost), {}});
   VolumesChanged();  // the others go on
   return false;
 }

@@ -133,6 +133,8 @@ void Scheduler::AfterDelta(const api::Delta<api::Pod>& delta, Effect) {
   if (backoffs_.empty()) return;
   if (delta.type == Type::kDelete) backoffs_.Forget("pod:" + meta.Key());
   if (delta.type == Type::kAdd) backoffs_.Forget(group());
+  if (delta.type == Type::kDelete || delta.object->terminal())
+    backoffs_.PodLeft(delta.object->spec.node_name);
 }
 
 void Scheduler::AfterDelta(const api::Delta<api::Node>& delta, Effect effect) {

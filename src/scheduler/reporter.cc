@@ -218,9 +218,9 @@ void Reporter::Bound(const cache::RoundEntry& entry, const cache::Round& round) 
   loop_.RunAfter(kSoon, alive_.Guard([this] { Look(); }));
 }
 
-void Reporter::Evicted(const cache::Eviction::Victim& victim, const cache::Round& round) {
+void Reporter::Evicted(const cache::Eviction::Victim& victim, const std::string& why) {
   Note("Pod", {false, victim.namespace_, victim.name, victim.uid, {}}, true, "Evicted", "Eviction",
-       fmt::format("spot: gives way to job {} on {}", round.job, victim.node));
+       fmt::format("spot: {} on {}", why, victim.node));
 }
 
 void Reporter::Refused(const cache::Round& round, const cache::RoundEntry* entry,

@@ -33,7 +33,7 @@ class Reporter {
   // After each cycle, with the cluster that it ran on.
   void Cycle(const model::Cluster& cluster, const framework::CycleResult& result);
   void Bound(const cache::RoundEntry& entry, const cache::Round& round);
-  void Evicted(const cache::Eviction::Victim& victim, const cache::Round& round);
+  void Evicted(const cache::Eviction::Victim& victim, const std::string& why);
   void Complain(const cache::Complaint& complaint);
   // A round failed; one member of it, unless `entry` is null.
   void Refused(const cache::Round& round, const cache::RoundEntry* entry, model::Reason reason,

@@ -71,7 +71,7 @@ TEST_F(ReporterTest, AGangThatStartsAtOnceWasNeverWaiting) {
   c.Cycle();
   reporter.Cycle(c.snapshot(), c.result());
   loop.Advance(5s);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
   EXPECT_TRUE(api.conditions.empty());
 }
 
@@ -93,7 +93,7 @@ TEST_F(ReporterTest, AReasonGoesWhenItStopsBeingTrueWhoeverPlacedTheGang) {
   c.Workers("train", 1, 1, "gpu=1 hca=1 node=n1 quota=q1");
   c.Edit<api::Pod>("default/train-0", [](api::Pod& pod) { pod.spec.node_name = "n0"; });
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
   Pass(5s);
   EXPECT_TRUE(api.conditions.empty());
 }
@@ -108,16 +108,16 @@ TEST_F(ReporterTest, TheLastWordOfAnEarlierLifeIsTakenBack) {
     group.status.conditions.push_back(old);
   });
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
 }
 
 TEST_F(ReporterTest, AReasonWhosePodsAreGoneGivesWayToWhatTheGroupLacks) {
   c.Quotas("big", "gpu=16").Job("train", 1, "gpu=16");
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Unschedulable LargerThanPossible");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Unschedulable LargerThanPossible");
   c.Remove<api::Pod>("default/train-0");
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Unschedulable NotEnoughPods");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Unschedulable NotEnoughPods");
   Pass(5s);
   EXPECT_TRUE(api.conditions.empty());
 }
@@ -181,7 +181,8 @@ TEST_F(ReporterTest, AGangHasItsPlacesWhenTheyAreBoundNotWhenTheyAreDecided) {
   bind(0);
   EXPECT_TRUE(api.conditions.empty());
   bind(1);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed") << "at once, not with the next cycle";
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed")
+      << "at once, not with the next cycle";
 }
 
 TEST_F(ReporterTest, EachRoleMustHaveItsPlaces) {
@@ -195,7 +196,7 @@ TEST_F(ReporterTest, EachRoleMustHaveItsPlaces) {
   EXPECT_TRUE(api.conditions.empty());
   c.Workers("train", 2, 2, "gpu=1 hca=1 node=n1 quota=q2 role=launcher");
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
 }
 
 TEST_F(ReporterTest, AGroupThatIsMadeAnewAroundPodsThatRunIsToldSo) {
@@ -203,12 +204,12 @@ TEST_F(ReporterTest, AGroupThatIsMadeAnewAroundPodsThatRunIsToldSo) {
   c.Cycle();
   reporter.Cycle(c.snapshot(), c.result());
   loop.RunReady();
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
   c.Remove<api::PodGroup>("default/train");
   Pass(2s);
   c.Put(testing::MakeGroup("train", 2, {}));
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
   Pass(5s);
   EXPECT_TRUE(api.conditions.empty());
 }
@@ -251,7 +252,7 @@ TEST_F(ReporterTest, AServerThatTakesNoBindingsIsNamedUntilItDoes) {
   c.cache().NoteBound(entry.uid, entry.node_name, entry.quota_name);
   reporter.Bound(entry, rounds[0]);
   loop.Advance(10ms);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
 }
 
 // --- F12e ---
@@ -275,7 +276,7 @@ TEST_F(ReporterTest, AGangThatStaysPartialIsToldSoAfterItsTimeAndNoLongerWhenItI
     pod.spec.node_name = "n1";
   });
   Pass(2s);
-  EXPECT_EQ(Take(), "default/train Scheduled Placed");
+  EXPECT_EQ(Take(), "default/train Admitted Admitted Scheduled Placed");
   EXPECT_EQ(reporter.partial(), 0u);
   Pass(20s);
   EXPECT_TRUE(api.conditions.empty());

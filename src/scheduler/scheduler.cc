@@ -53,9 +53,12 @@ ExecutorEvents Scheduler::MakeEvents() {
     reporter_.Refused(round, entry, reason, why);
     backoffs_.Failed(round, reason, why);
   };
-  events.evicted = [this](const cache::Eviction::Victim& victim, const cache::Round& round) {
+  events.in_vain = [this](const cache::Round& round, const std::vector<std::string>& nodes) {
+    backoffs_.WaitedInVain(round.job, nodes);
+  };
+  events.evicted = [this](const cache::Eviction::Victim& victim, const std::string& why) {
     ++stats_.evicted;
-    reporter_.Evicted(victim, round);
+    reporter_.Evicted(victim, why);
   };
   events.delayed = [this](const cache::Round& round, std::string_view what,
                           const std::string& why) { reporter_.Delayed(round, what, why); };
@@ -221,6 +224,7 @@ void Scheduler::FinishCycle(const framework::CycleResult& result, Duration took)
   member_words_.Cycle(snapshot_, result);
   if (leading_) diagnoses_.Cycle(snapshot_, result, cycle_, renewed_);
   for (const cache::Complaint& complaint : cache_.TakeComplaints()) reporter_.Complain(complaint);
+  if (!result.unread.empty()) AskForGroups(false, result.unread);
   pictures_.Poke();
   WatchReservations();
   queue_pictures_.Poke();
@@ -248,8 +252,8 @@ void Scheduler::ReadStaleGroups() {
 
 // `first`: of gangs that came before we were synced. Until they are known, for a second at most, no
 // cycle runs: the first in order couldn't be planned, and others would take what was kept for it.
-void Scheduler::AskForGroups(bool first) {
-  const std::vector<cache::StaleGroup> stale = cache_.TakeStaleGroups();
+void Scheduler::AskForGroups(bool first, const std::vector<std::string>& also) {
+  const std::vector<cache::StaleGroup> stale = cache_.TakeStaleGroups(also);
   if (first) unread_ = stale.size();
   if (unread_ > 0 && first)
     loop_.RunAfter(std::chrono::seconds(1), alive_.Guard([this] { GroupsRead(unread_); }));

@@ -93,7 +93,7 @@ class Scheduler {
   void FinishCycle(const framework::CycleResult& result, Duration took);
   void KeepUp();
   void ReadStaleGroups();
-  void AskForGroups(bool first);
+  void AskForGroups(bool first, const std::vector<std::string>& also = {});
   void ReadAgain(const cache::StaleGroup& group, const Error& error);
   void GroupsRead(size_t groups);
   void AdoptAll();

@@ -194,6 +194,14 @@ api::Pod MakeWorker(const std::string& group, const std::string& name, const Wor
   if (const auto port = Number(words.Or("hostport", "")); port) {
     container.ports.push_back({*port, *port, "", ""});
   }
+  if (const std::string owner = words.Or("owner", ""); !owner.empty())
+    pod.metadata.owner_references = {
+        {"example.com/v1", "PodSet", owner, "uid-of-" + owner, true, false}};
+  if (const std::string label = words.Or("label", ""); !label.empty()) {
+    const size_t colon = label.find(':');
+    pod.metadata.labels.emplace(label.substr(0, colon),
+                                colon == std::string::npos ? "" : label.substr(colon + 1));
+  }
   if (words.Has("gated")) pod.spec.scheduling_gates.push_back({"wait"});
   if (const std::string selector = words.Or("select", ""); !selector.empty()) {
     const size_t colon = selector.find(':');

@@ -38,8 +38,8 @@ api::NodeTopology MakeTopology(const std::string& node, const std::string& netwo
 api::Quota MakeQuota(const std::string& name, const Words& words);
 // min=3 queue=q priority=class zones=2 attract=key strict off pack ns=x
 api::PodGroup MakeGroup(const std::string& name, int members, const Words& words);
-// role=r required=q node=n1 quota=q select=k:v hostport=80 run=30s scheduler=other gated
-// attract=key ns=x; an empty group: a pod of its own
+// role=r required=q node=n1 quota=q select=k:v label=k:v hostport=80 run=30s scheduler=other gated
+// attract=key owner=set (that makes it anew) ns=x; an empty group: a pod of its own
 api::Pod MakeWorker(const std::string& group, const std::string& name, const Words& words);
 
 }  // namespace sky::testing

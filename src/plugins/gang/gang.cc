@@ -60,12 +60,27 @@ bool Whole(const model::Cluster& cluster, const JobRound& round, Refusals& why, 
   return false;
 }
 
+struct Members {
+  int64_t all = 0;
+  std::map<std::string_view, int64_t> of_role;
+  void Add(const model::Task& task) { ++all, ++of_role[task.facts->role]; }
+  // As many as the gang needs, and of each role too.
+  bool Suffice(const Job& job) const {
+    if (all < job.needed) return false;
+    const auto enough = [&](const auto& role) {
+      const auto found = of_role.find(role.first);
+      return (found == of_role.end() ? 0 : found->second) >= role.second;
+    };
+    return !job.object || std::ranges::all_of(job.object->spec.min_task_member, enough);
+  }
+};
+
 // Every member that has a claim fits physically now (F13), and a gang that doesn't run yet has
 // enough of them, in each role too. One that runs was whole when it was decided: what is left of it
 // goes on, whoever was lost since.
 bool Startable(const model::Cluster& cluster, const Job& job) {
-  int64_t members = 0, bound = 0;
-  std::map<std::string_view, int64_t> of_role;
+  int64_t bound = 0;
+  Members members;
   std::map<model::NodeId, model::Resources> claimed;  // all of the gang's claims on a node together
   for (const model::TaskId id : job.members) {
     const model::Task& task = cluster.tasks()[id];
@@ -74,30 +89,24 @@ bool Startable(const model::Cluster& cluster, const Job& job) {
     const bool claims = live && task.claim.open() && task.claim.node.valid();
     if (claims) claimed[task.claim.node] += task.facts->request;
     if (succeeded || (live && task.bound())) ++bound;
-    if (!succeeded && !claims && !(live && task.bound())) continue;
-    ++members;
-    ++of_role[task.facts->role];
+    if (succeeded || claims || (live && task.bound())) members.Add(task);
   }
   for (const auto& [node, request] : claimed)
     if (!model::Fits(request, cluster.nodes()[node].Idle(), cluster.names().resources))
       return false;
-  if (bound > 0) return true;
-  if (members < job.needed) return false;
-  if (!job.object) return true;
-  return std::ranges::all_of(job.object->spec.min_task_member,
-                             [&](const auto& role) { return of_role[role.first] >= role.second; });
+  return bound > 0 || members.Suffice(job);
 }
 
 // Members that have a place or a claim, wherever their room comes from.
 bool Pipelined(const model::Cluster& cluster, const Job& job) {
-  int64_t placed = 0;
+  Members placed;
   for (const model::TaskId id : job.members) {
     const model::Task& task = cluster.tasks()[id];
     const bool live = !task.facts->terminal && !task.facts->deleting;
     if (task.state == model::TaskState::kSucceeded || (live && (task.bound() || task.claim.open())))
-      ++placed;
+      placed.Add(task);
   }
-  return placed >= job.needed;
+  return placed.Suffice(job);
 }
 
 // What a gang may lose and stay whole: members beyond its minimum, and beyond each role's.

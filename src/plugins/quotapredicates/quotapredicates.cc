@@ -5,6 +5,7 @@
 
 #include "api/selectors.h"
 #include "framework/session.h"
+#include "model/quota_room.h"
 
 namespace sky::plugins {
 namespace {
@@ -37,28 +38,11 @@ bool StaticNodeReady(const Cluster& cluster, const model::Quota& quota) {
   return node.exists() && node.ready;
 }
 
-// A quota limits only the names that it lists (request + shadow).
-Verdict HasRoom(const Cluster& cluster, TaskId task_id, QuotaId quota_id) {
-  const model::Quota& quota = cluster.quotas()[quota_id];
-  if (!quota.usable()) return Verdict::NotNow(Reason::kInsufficientQuota);
-  if (!StaticNodeReady(cluster, quota)) return Verdict::NotNow(Reason::kStaticNodeNotReady);
-  const Resources asked = quota.Limited(cluster.tasks()[task_id].facts->request);
-  const model::ResourceNames& names = cluster.names().resources;
-  const Resources limit = quota.limit(), room = limit - quota.task_sum;
-  if (const auto name = model::FirstMissing(asked, limit, names); name.valid())
-    return Verdict::Never(Reason::kInsufficientQuota, asked[name], limit[name], name);
-  const auto name = model::FirstMissing(asked, room, names);
-  if (!name.valid()) {
-    const Resources left = room - quota.Limited(model::KeptFromOthers(quota, task_id));
-    const auto kept = model::FirstMissing(asked, left, names);
-    return kept.valid() ? Verdict::NotNow(Reason::kReservedForOther, asked[kept], left[kept], kept)
-                        : Verdict::Fit();
-  }
-  // Room that a leaving pod still holds comes back by itself.
-  const bool leaving = std::any_of(quota.tasks.begin(), quota.tasks.end(),
-                                   [&](TaskId id) { return cluster.tasks()[id].facts->deleting; });
-  return Verdict::NotNow(leaving ? Reason::kWaitingForReleasing : Reason::kInsufficientQuota,
-                         asked[name], room[name], name);
+// A quota limits only the names that it lists.
+Verdict TakesTask(const Cluster& cluster, TaskId task, QuotaId quota) {
+  if (cluster.quotas()[quota].usable() && !StaticNodeReady(cluster, cluster.quotas()[quota]))
+    return Verdict::NotNow(Reason::kStaticNodeNotReady);
+  return model::HasRoom(cluster, task, quota);
 }
 
 // On their static node, or to go there, then bound to any other, then free; inside a tier the one
@@ -164,6 +148,22 @@ bool BeyondCapability(const Cluster& cluster, model::QueueId queue, const Resour
   return false;
 }
 
+// Those of its own queue, and of queues that don't keep theirs.
+std::vector<TaskId> ThatQueuesGive(const Cluster& cluster, TaskId comes,
+                                   std::span<const TaskId> candidates) {
+  const auto queue_of = [&](TaskId task) {
+    const model::JobId job = cluster.tasks()[task].job;
+    return job.valid() ? cluster.jobs()[job].queue : model::QueueId{};
+  };
+  std::vector<TaskId> given;
+  for (const TaskId task : candidates)
+    if (const model::QueueId queue = queue_of(task);
+        !queue.valid() || queue == queue_of(comes) || cluster.queues()[queue].reclaimable())
+      given.push_back(task);
+  std::ranges::sort(given);
+  return given;
+}
+
 }  // namespace
 
 void QuotaPredicates::OnSessionOpen(framework::Session& session) {
@@ -172,7 +172,7 @@ void QuotaPredicates::OnSessionOpen(framework::Session& session) {
       "quotapredicates", [&](TaskId task, QuotaId quota) { return InQueue(cluster, task, quota); });
   session.task_to_quota.AddPredicate(
       "quotapredicates", Reads::kNodeDynamic,
-      [&](TaskId task, QuotaId quota) { return HasRoom(cluster, task, quota); });
+      [&](TaskId task, QuotaId quota) { return TakesTask(cluster, task, quota); });
   session.task_to_quota.n_order.Add("quotapredicates", [&](TaskId task, QuotaId quota) {
     return TierScore(cluster, task, quota);
   });
@@ -186,6 +186,9 @@ void QuotaPredicates::OnSessionOpen(framework::Session& session) {
                           [&](const framework::JobRound& round, framework::Refusals& why) {
                             return QuotasHold(cluster, round, why);
                           });
+  session.reclaimable.Add("quotapredicates", [&](TaskId task, std::span<const TaskId> candidates) {
+    return ThatQueuesGive(cluster, task, candidates);
+  });
   session.overused.Add("quotapredicates",
                        [&](model::QueueId queue, const Resources& more, framework::Refusals& why) {
                          return BeyondCapability(cluster, queue, more, why);
@@ -199,7 +202,7 @@ framework::PluginKind QuotaPredicates::Kind() {
           },
           {},
           {"taskToQuota.select", "taskToQuota.predicate", "taskToQuota.nOrder",
-           "quotaToNode.select", "quotaToNode.predicate", "quotaReady", "overused"}};
+           "quotaToNode.select", "quotaToNode.predicate", "quotaReady", "reclaimable", "overused"}};
 }
 
 }  // namespace sky::plugins

@@ -33,7 +33,8 @@ Verdict PoolHolds(const Cluster& cluster, TaskId id, NodeId node_id) {
 }
 
 // Room of quotas that aren't in use is lent only to those who give it back when it is asked for: an
-// owner that a disruption budget, or a shared card, keeps out would wait for ever (F29).
+// owner that a disruption budget, a shared card, or a queue that isn't reclaimable, keeps out would
+// wait for ever (F29).
 Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
   const Cluster& cluster = session.cluster();
   const model::Node& node = cluster.nodes()[node_id];
@@ -52,7 +53,10 @@ Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
   const model::ResourceId lent = model::FirstMissing(needs, own, cluster.names().resources);
   if (!lent.valid()) return Verdict::Fit();
   const TaskId self[] = {id};
-  if (facts.spot == model::SpotMode::kExclusive &&
+  const model::JobId job = cluster.tasks()[id].job;
+  const bool gives = !job.valid() || !cluster.jobs()[job].queue.valid() ||
+                     cluster.queues()[cluster.jobs()[job].queue].reclaimable();
+  if (gives && facts.spot == model::SpotMode::kExclusive && session.Evicts() &&
       model::DisruptionsLeft(cluster, facts).value_or(1) > 0 &&
       !session.Reclaimable(id, self).empty())
     return Verdict::Fit();
@@ -89,9 +93,11 @@ Offer OfferOf(const Session& session, TaskId task, const model::Node& node) {
   for (const TaskId id : session.Reclaimable(task, ids)) {
     const model::Task& row = cluster.tasks()[id];
     const auto [group, fresh] = groups.try_emplace(row.job, groups.size());
-    if (fresh) {
+    if (fresh && row.job.valid()) {
       const model::Job& job = cluster.jobs()[row.job];
       offer.limits.spare.push_back(std::max(job.bound - job.needed, 0));
+    } else if (fresh) {  // of no job: bound by hand while they waited for their group
+      offer.limits.spare.push_back(INT32_MAX);
     }
     Candidate one;
     one.task = id;
