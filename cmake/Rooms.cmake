@@ -99,7 +99,7 @@ function(sky_room_test room)
     endif()
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name} COMMAND ${room}_test --gtest_brief=1)
-    # Laws try 20 cases each here, and a hundred in ./run laws.
+    # Laws try 20 cases each here, and a hundred in the optimised build of ./run laws.
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
       "RC_PARAMS=seed=20261129 max_success=20;ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:malloc_context_size=12;GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()

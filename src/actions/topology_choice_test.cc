@@ -196,7 +196,8 @@ TEST(NearZones, AsManyBelowALowTierComeFirst) {
   Cluster c;
   const auto rack = [&](const std::string& leaf, const std::string& nodes, const std::string& pod) {
     c.Nodes(nodes, "gpu=8 hca=8");
-    for (const std::string& node : *testing::ExpandNames(nodes)) {
+    const std::vector<std::string> expanded = *testing::ExpandNames(nodes);
+    for (const std::string& node : expanded) {
       api::NodeTopology topology = testing::MakeTopology(node, "roce", {leaf});
       topology.spec.tiers = {{3, "roce", "site"}, {2, "roce", pod}};
       c.Put(topology);

@@ -33,7 +33,8 @@ struct WiringsTest : ::testing::Test {
     Tell(node, topology);
   }
   void Rack(const std::string& nodes, const std::string& switches) {
-    for (const std::string& node : *testing::ExpandNames(nodes)) Wire(node, switches);
+    const std::vector<std::string> expanded = *testing::ExpandNames(nodes);
+    for (const std::string& node : expanded) Wire(node, switches);
   }
   // "zone" or "zone with so many rails".
   std::string Zone(const std::string& node, model::Network network = model::Network::kRoce) const {

@@ -29,7 +29,8 @@ struct AlgorithmsTest : ::testing::Test {
   Points Scores(const std::string& task, const std::string& nodes, const Weights& weights) {
     OpenSession open(c, std::make_unique<Topology>(weights));
     std::vector<model::NodeId> ids;
-    for (const std::string& node : *testing::ExpandNames(nodes)) ids.push_back(open.Node(node));
+    const std::vector<std::string> expanded = *testing::ExpandNames(nodes);
+    for (const std::string& node : expanded) ids.push_back(open.Node(node));
     Points scores = open->task_to_node.Scores(open.Task(task), ids);
     for (int64_t& score : scores) score /= 1000;
     return scores;
