@@ -36,11 +36,14 @@ Reason ReasonNamed(std::string_view name) {
   return Reason::kNone;
 }
 
-// While nobody waits for a place, only what keeps decisions from being carried out is true.
+// While nobody waits for a place, only what keeps decisions from being carried out is true. Gated
+// extras of a gang that begins aren't asked about yet.
 bool Overtaken(const JobFacts& job, Reason reason) {
   if (reason == Reason::kNone) return true;
-  if (job.waiting + job.gated > 0) return false;
-  return StepOf(reason) == Step::kBind ? job.whole : job.whole || job.decided > 0;
+  const bool begins = job.decided > 0 && job.bound == 0;
+  if (job.waiting > 0 || (job.gated > 0 && !begins)) return false;
+  const bool holds = StepOf(reason) == Step::kBind && reason != Reason::kPlacementConflict;
+  return holds ? job.whole : job.whole || job.decided > 0;
 }
 
 State StateOf(const JobFacts& job, Reason reason) {

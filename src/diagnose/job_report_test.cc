@@ -131,6 +131,10 @@ TEST(JobReport, AReasonThatTheFactsHaveOvertakenIsLeftOut) {
   };
   EXPECT_EQ(state("ZoneFull")["state"], "starting");
   EXPECT_EQ(state("Backoff")["state"], "waiting") << "its bindings aren't taken";
+  EXPECT_EQ(state("PlacementConflict")["state"], "starting") << "of an earlier decision";
+  job.gated = 1;
+  EXPECT_EQ(state("ZoneFull")["state"], "starting") << "a gated extra waits for nobody";
+  job.gated = 0;
   job.whole = true;
   EXPECT_EQ(state("Backoff")["state"], "starting");
   job.decided = 0;

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/scenario.h"
+#include "lab/play_for_test.h"
 #include "scheduler/known.h"
 
 namespace sky::lab {
@@ -20,28 +20,6 @@ inline framework::Config ConfigOf(std::string_view yaml) {
   SKY_CHECK(loaded.has_value(), "{}", loaded.error().message());
   return std::move(loaded->config);
 }
-
-// What people see of a configuration: its YAML is loaded as from a file.
-class ConfiguredRun {
- public:
-  explicit ConfiguredRun(const framework::Config& config) {
-    Play("config <<END\n" + framework::PrintConfig(config) + "END\n");
-  }
-
-  // How many of the script's statements failed.
-  int Play(const std::string& script) {
-    auto statements = ReadScript(script, "script");
-    SKY_CHECK(statements.has_value(), "{}", statements.error().message());
-    int failures = 0;
-    for (const Statement& statement : *statements) failures += scenario_.Run(statement) ? 0 : 1;
-    return failures;
-  }
-  const std::string& said() const { return said_; }
-
- private:
-  std::string said_;
-  Scenario scenario_{[this](std::string_view text) { said_ += text; }};
-};
 
 struct Witness {
   std::string config;  // YAML of both
@@ -56,13 +34,13 @@ inline int Statements(const std::string& script) {
 
 inline void ExpectContrast(const framework::Config& one, const framework::Config& other,
                            const Witness& witness) {
-  ConfiguredRun first(one), second(other);
-  EXPECT_EQ(first.Play(witness.script), 0) << first.said();
-  EXPECT_EQ(second.Play(witness.script), 0) << second.said();
-  EXPECT_EQ(first.Play(witness.with), 0) << first.said();
-  EXPECT_EQ(second.Play(witness.without), 0) << second.said();
-  EXPECT_EQ(first.Play(witness.without), Statements(witness.without)) << first.said();
-  EXPECT_EQ(second.Play(witness.with), Statements(witness.with)) << second.said();
+  Play first(one), second(other);
+  EXPECT_EQ(first.Failures(witness.script), 0) << first.shown();
+  EXPECT_EQ(second.Failures(witness.script), 0) << second.shown();
+  EXPECT_EQ(first.Failures(witness.with), 0) << first.shown();
+  EXPECT_EQ(second.Failures(witness.without), 0) << second.shown();
+  EXPECT_EQ(first.Failures(witness.without), Statements(witness.without)) << first.shown();
+  EXPECT_EQ(second.Failures(witness.with), Statements(witness.with)) << second.shown();
 }
 
 // --- what several tables need ---

@@ -163,8 +163,8 @@ TEST_P(EveryOperator, CombinesEveryCallbackThatItFitsAndTheClusterRuns) {
   for (const framework::Callback& callback : framework::AllCallbacks())
     if (expr::Fits(op, callback.type))
       config.expressions[std::string(callback.name)] = Expression::Call(op, {Expression::All()});
-  ConfiguredRun run(config);
-  EXPECT_EQ(run.Play(kLife), 0) << run.said();
+  Play life(config);
+  EXPECT_EQ(life.Failures(kLife), 0) << life.shown();
 }
 
 TEST_P(EveryOperator, DecidesAsItSays) {

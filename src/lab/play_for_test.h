@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays scripts, and remembers what they showed: for laws about whole clusters.
+// Plays scripts on one cluster, and remembers what they showed: for tests that look at more than a
+// golden.
 #pragma once
 
 #include <string>
@@ -11,27 +12,42 @@ namespace sky::lab {
 
 class Play {
  public:
-  // What these statements showed. Statements may fail; see Failed.
+  Play() = default;
+  // With this configuration: its YAML is loaded as from a file.
+  explicit Play(const framework::Config& config) {
+    Run("config <<END\n" + framework::PrintConfig(config) + "END\n");
+  }
+
+  // What these statements showed. Statements may fail.
   std::string Run(const std::string& text) {
-    said_.clear();
     auto script = ReadScript(text, "play");
     SKY_CHECK(script.has_value(), "{}", script.error().message());
+    const size_t before = shown_.size();
     played_ += text;
-    for (const Statement& statement : *script) scenario_.Run(statement);
-    return said_;
+    failures_ = 0;
+    for (const Statement& statement : *script) failures_ += scenario_.Run(statement) ? 0 : 1;
+    return shown_.substr(before);
   }
-  // What of them failed; "" when all passed.
+  // How many of them failed.
+  int Failures(const std::string& text) {
+    Run(text);
+    return failures_;
+  }
+  // What they showed when one of them failed; "" when all passed.
   std::string Failed(const std::string& text) {
     const std::string said = Run(text);
-    return said.contains("FAILED") ? said : std::string();
+    return failures_ > 0 ? said : std::string();
   }
-  bool Passes(const std::string& text) { return Failed(text).empty(); }
-  // Everything that was run: a scenario.
+  bool Passes(const std::string& text) { return Failures(text) == 0; }
+
+  // Everything that was run, a scenario; and all that it showed.
   const std::string& played() const { return played_; }
+  const std::string& shown() const { return shown_; }
 
  private:
-  std::string said_, played_;
-  Scenario scenario_{[this](std::string_view text) { said_ += text; }};
+  std::string shown_, played_;
+  int failures_ = 0;
+  Scenario scenario_{[this](std::string_view text) { shown_ += text; }};
 };
 
 }  // namespace sky::lab

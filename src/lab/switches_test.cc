@@ -19,6 +19,15 @@ using testing::WithoutPlugin;
 
 using Witnesses = std::map<std::string, Witness, std::less<>>;
 
+// The witness of `name` sees what is gone without it.
+void ExpectMissed(const Witnesses& witnesses, const std::string& name,
+                  Config (*without)(Config, std::string_view)) {
+  const auto witness = witnesses.find(name);
+  ASSERT_NE(witness, witnesses.end()) << name << " has no witness: write one";
+  const Config config = ConfigOf(witness->second.config);
+  ExpectContrast(config, without(config, name), witness->second);
+}
+
 std::vector<std::string> PluginNames() {
   std::vector<std::string> names;
   for (const auto& [name, kind] : scheduler::AllKnown().plugins) names.push_back(name);
@@ -267,23 +276,19 @@ Witnesses OfPlugins() {
 class EveryPlugin : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryPlugin, CanBeLeftOutAndTheClusterRuns) {
-  ConfiguredRun run(WithoutPlugin(ConfigOf(""), GetParam()));
-  EXPECT_EQ(run.Play(kLife), 0) << run.said();
+  Play life(WithoutPlugin(ConfigOf(""), GetParam()));
+  EXPECT_EQ(life.Failures(kLife), 0) << life.shown();
 }
 
 TEST_P(EveryPlugin, BringsWhatIsGoneWithoutIt) {
-  const Witnesses witnesses = OfPlugins();
-  const auto witness = witnesses.find(GetParam());
-  ASSERT_NE(witness, witnesses.end()) << GetParam() << " has no witness: write one";
-  const Config config = ConfigOf(witness->second.config);
-  ExpectContrast(config, WithoutPlugin(config, GetParam()), witness->second);
+  ExpectMissed(OfPlugins(), GetParam(), WithoutPlugin);
 }
 
 INSTANTIATE_TEST_SUITE_P(Switches, EveryPlugin, ::testing::ValuesIn(PluginNames()), SwitchName);
 
 // --- actions ---
 
-Config WithoutAction(Config config, const std::string& name) {
+Config WithoutAction(Config config, std::string_view name) {
   std::erase(config.actions, name);
   return config;
 }
@@ -364,11 +369,7 @@ Witnesses OfActions() {
 class EveryAction : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryAction, DoesWhatIsLeftUndoneWithoutIt) {
-  const Witnesses witnesses = OfActions();
-  const auto witness = witnesses.find(GetParam());
-  ASSERT_NE(witness, witnesses.end()) << GetParam() << " has no witness: write one";
-  const Config config = ConfigOf(witness->second.config);
-  ExpectContrast(config, WithoutAction(config, GetParam()), witness->second);
+  ExpectMissed(OfActions(), GetParam(), WithoutAction);
 }
 
 INSTANTIATE_TEST_SUITE_P(Switches, EveryAction, ::testing::ValuesIn(ActionNames()), SwitchName);

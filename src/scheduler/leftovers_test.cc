@@ -12,10 +12,7 @@
 #endif
 #endif
 
-#include "scheduler/fake_writer_for_test.h"
-#include "scheduler/known.h"
-#include "scheduler/scheduler.h"
-#include "testing/words.h"
+#include "scheduler/told_for_test.h"
 
 namespace sky::scheduler {
 namespace {
@@ -33,40 +30,16 @@ size_t AllocatedBytes() {
 
 enum class Fate { kRefused, kUnknown, kRefusedAndStillThere };
 
-struct Leftovers : ::testing::Test {
-  ManualClock clock;
-  kube::ManualLoop loop{clock};
-  FakeWriter api;
-  AlwaysLeads leadership;
-  std::unique_ptr<Scheduler> scheduler;
-  int made = 0;
-
+struct Leftovers : ToldScheduler {
   Leftovers() {
     spdlog::set_level(spdlog::level::off);  // a thousand refusals
-    auto engine = framework::Engine::Make(AllKnown(), framework::DefaultConfig(AllKnown().Known()));
-    SKY_CHECK(engine.has_value(), "{}", engine.error().message());
-    scheduler = std::make_unique<Scheduler>(loop, std::move(*engine), api, leadership, RunInline);
-    api::Queue queue;
-    queue.metadata.name = "default";
-    Tell(queue);
     Tell(testing::MakeNode("n0", *testing::ReadWords("gpu=8")));
     Tell(testing::MakeQuota("q0", *testing::ReadWords("gpu=8")));
-    scheduler->OnSynced();
-    scheduler->OnLeadership(true);
+    Begin();
     loop.Advance(1s);
   }
   ~Leftovers() override { spdlog::set_level(spdlog::level::info); }
 
-  template <class T>
-  T Tell(T object, bool gone = false) {
-    using Type = typename api::Delta<T>::Type;
-    if (object.metadata.uid.empty()) object.metadata.uid = fmt::format("uid-{}", ++made);
-    object.metadata.resource_version = fmt::format("{}", ++made);
-    auto shared = std::make_shared<const T>(object);
-    scheduler->OnDelta(
-        api::Delta<T>{gone ? Type::kDelete : Type::kAdd, shared, gone ? shared : nullptr});
-    return object;
-  }
   // Whatever else is written is taken; group reads find what was told.
   void Drain(const api::PodGroup& group) {
     while (!api.group_reads.empty())

@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/fake_writer_for_test.h"
-#include "scheduler/known.h"
-#include "scheduler/scheduler.h"
-#include "testing/words.h"
+#include "scheduler/told_for_test.h"
 
 namespace sky::scheduler {
 namespace {
@@ -16,23 +13,12 @@ using namespace std::chrono_literals;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-struct Recovery : ::testing::Test {
-  ManualClock clock;
-  kube::ManualLoop loop{clock};
-  FakeWriter writer;
-  AlwaysLeads leads;
-  std::unique_ptr<Scheduler> scheduler;
+struct Recovery : ToldScheduler {
   int cycles = 0;
 
   // The record of a gang of two; of its pods the list had only the first.
   Recovery() {
-    auto engine = framework::Engine::Make(AllKnown(), framework::DefaultConfig(AllKnown().Known()));
-    SKY_CHECK(engine.has_value(), "{}", engine.error().message());
-    scheduler = std::make_unique<Scheduler>(loop, std::move(*engine), writer, leads, RunInline);
     scheduler->after_cycle = [this](const framework::CycleResult&) { ++cycles; };
-    api::Queue queue;
-    queue.metadata.name = "default";
-    Tell(queue);
     for (const char* name : {"n0", "n1"}) {
       Tell(testing::MakeNode(name, *testing::ReadWords("gpu=8")));
       Tell(testing::MakeQuota(std::string("q-") + name, *testing::ReadWords("gpu=8")));
@@ -53,11 +39,9 @@ struct Recovery : ::testing::Test {
       entry.quota = entry.node = i;
     }
     Tell(record);
-    scheduler->OnSynced();
-    scheduler->OnLeadership(true);
+    Begin();
     loop.Advance(5s);
   }
-  ~Recovery() override { scheduler->Stop(); }
 
   static api::Pod Member(int i) {
     api::Pod pod =
@@ -65,15 +49,9 @@ struct Recovery : ::testing::Test {
     pod.metadata.uid = "uid-" + pod.metadata.name;
     return pod;
   }
-  template <class T>
-  void Tell(T object) {
-    object.metadata.uid = "uid-" + object.metadata.name;
-    scheduler->OnDelta(api::Delta<T>{api::Delta<T>::Type::kAdd,
-                                     std::make_shared<const T>(std::move(object)), nullptr});
-  }
   void Read(Result<api::Pod> answer) {
-    ASSERT_THAT(writer.pod_reads, SizeIs(1));
-    EXPECT_EQ(FakeWriter::Answer(writer.pod_reads, std::move(answer)), "default/train-1");
+    ASSERT_THAT(api.pod_reads, SizeIs(1));
+    EXPECT_EQ(FakeWriter::Answer(api.pod_reads, std::move(answer)), "default/train-1");
   }
   static Result<api::Pod> No(Code code) { return std::unexpected(Error(code, "no")); }
 };
@@ -86,9 +64,9 @@ TEST_F(Recovery, APodThatIsOnlyLateKeepsItsPlaceAndNothingIsPlannedBefore) {
   Tell(Member(1));
   loop.Advance(200ms);
   EXPECT_GT(cycles, 0);
-  ASSERT_THAT(writer.binds, SizeIs(2)) << "the decision is carried out as it was made";
-  EXPECT_EQ(writer.binds[1].asked.name, "train-1");
-  EXPECT_EQ(writer.binds[1].asked.node, "n1");
+  ASSERT_THAT(api.binds, SizeIs(2)) << "the decision is carried out as it was made";
+  EXPECT_EQ(api.binds[1].asked.name, "train-1");
+  EXPECT_EQ(api.binds[1].asked.node, "n1");
 }
 
 TEST_F(Recovery, AReadThatFailsProvesNothingAndIsRepeated) {
@@ -104,7 +82,7 @@ TEST_F(Recovery, OnlyAReadThatFindsNobodyEndsTheEntry) {
   Read(No(Code::kNotFound));
   loop.Advance(2s);
   EXPECT_GT(cycles, 0);
-  EXPECT_THAT(writer.binds, IsEmpty()) << "half a gang doesn't begin";
+  EXPECT_THAT(api.binds, IsEmpty()) << "half a gang doesn't begin";
   const model::Cluster rows = scheduler->cache().Copy();
   EXPECT_FALSE(rows.tasks()[rows.tasks().Find("uid-train-0")].claim.open());
 }
@@ -115,7 +93,7 @@ TEST_F(Recovery, AnotherPodOfThatNameIsNotTheOneOfTheRecord) {
   Read(other);
   loop.Advance(2s);
   EXPECT_GT(cycles, 0);
-  EXPECT_THAT(writer.binds, IsEmpty());
+  EXPECT_THAT(api.binds, IsEmpty());
 }
 
 }  // namespace
