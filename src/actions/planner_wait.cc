@@ -119,11 +119,7 @@ model::Resources RoomWhenEmpty(const model::Cluster& cluster, NodeId id) {
   model::Resources room = cluster.nodes()[id].allocatable;
   for (const TaskId task : cluster.nodes()[id].tasks) {
     const model::PodFacts& facts = *cluster.tasks()[task].facts;
-    const auto& owners = facts.meta().owner_references;
-    if (std::ranges::any_of(owners, [](const api::OwnerReference& owner) {
-          return owner.controller && (owner.kind == "DaemonSet" || owner.kind == "Node");
-        }))
-      room -= facts.uses();
+    if (facts.tied_to_node()) room -= facts.uses();
   }
   return room;
 }

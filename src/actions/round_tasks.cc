@@ -4,6 +4,7 @@
 #include <map>
 
 #include "actions/round_tasks.h"
+#include "model/budgets.h"
 
 namespace sky::actions {
 
@@ -203,11 +204,8 @@ Verdict WhyNoRoom(const framework::Session& session, TaskId task, QuotaId quota,
       !FitsRoom(cluster, task, quota, id, true).fit())
     return verdict;
   const model::Node& node = cluster.nodes()[id];
-  std::vector<TaskId> leave;
-  for (const TaskId other : node.tasks)
-    if (cluster.tasks()[other].evictable) leave.push_back(other);
   Resources given;
-  for (const TaskId other : session.Reclaimable(task, leave))
+  for (const TaskId other : session.Reclaimable(task, model::EvictableOn(cluster, id)))
     given += cluster.tasks()[other].facts->uses();
   for (const auto& [name, value] :
        model::Shortfall(cluster.tasks()[task].facts->request, node.Free()))

@@ -40,9 +40,7 @@ void SpotPods::JudgeOne(model::Cluster& cluster, const std::string& uid, WallTim
   // Shared ones give nothing back that a quota could use, strangers' are none of ours.
   if (!facts.direct() || facts.spot != model::SpotMode::kExclusive || facts.deleting)
     return cluster.SetEvictable(id, false);
-  const auto& status = facts.pod->status;
-  const WallTime since =
-      status.start_time.at.value_or(facts.meta().creation_timestamp.at.value_or(WallTime{}));
+  const WallTime since = facts.since(WallTime{});
   if (now - since < min_run_time) {
     too_young_[since + min_run_time].push_back(uid);
     return cluster.SetEvictable(id, false);

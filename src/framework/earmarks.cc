@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/natural.h"
+
 namespace sky::framework {
 
 using model::Cluster;
@@ -36,14 +38,17 @@ std::string UidOf(const Cluster& cluster, const model::Job& job) {
 }  // namespace
 
 std::string EarmarkMessage(const Earmark& mark) {
+  // Not by id: another life has others, and would write the same in another order.
+  std::set<std::string_view, NaturalLess> names;
+  for (const auto& [node, name] : mark.nodes) names.insert(name);
   std::string text(kKept);
   size_t told = 0;
-  for (const auto& [node, name] : mark.nodes) {
+  for (const std::string_view name : names) {
     if (text.size() + kBetween.size() + name.size() > kLongest) break;
     if (told++ > 0) text += kBetween;
     text += name;
   }
-  if (told < mark.nodes.size()) text += fmt::format(" and {} more", mark.nodes.size() - told);
+  if (told < names.size()) text += fmt::format(" and {} more", names.size() - told);
   return text;
 }
 
@@ -121,8 +126,11 @@ void Earmarks::Drop(JobId job) {
 
 void Earmarks::Index() {
   by_node_.clear();
-  for (const auto& [spec, mark] : marks_)
+  messages_.clear();
+  for (const auto& [spec, mark] : marks_) {
     for (const auto& [node, name] : mark.nodes) by_node_.emplace(node.index(), spec);
+    if (!mark.name.starts_with(kOfOne)) messages_.emplace(mark.name, EarmarkMessage(mark));
+  }
 }
 
 const Earmark* Earmarks::Bars(const Cluster& cluster, JobId job, model::NodeId node) const {
@@ -159,13 +167,6 @@ std::string Earmarks::KeptFor(const Cluster& cluster, JobId job) const {
           (names.empty() ? "" : ", ") +
           (mark.name.starts_with(kOfOne) ? "pod " + mark.name.substr(kOfOne.size()) : mark.name);
   return names;
-}
-
-std::map<std::string, std::string> Earmarks::Messages() const {
-  std::map<std::string, std::string> messages;
-  for (const auto& [spec, mark] : marks_)
-    if (!mark.name.starts_with(kOfOne)) messages.emplace(mark.name, EarmarkMessage(mark));
-  return messages;
 }
 
 std::set<model::QuotaId> Earmarks::DemandedByOthers(JobId job) const {

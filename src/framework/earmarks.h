@@ -32,7 +32,7 @@ struct Earmark {
   MonoTime since{}, freed{};                   // given; when `missing` last became less
 };
 
-// The condition of its PodGroup, and the message: its nodes, as many as fit.
+// The condition of its PodGroup, and the message: its nodes in natural order, as many as fit.
 inline constexpr std::string_view kEarmarkCondition = "Earmarked";
 std::string EarmarkMessage(const Earmark& mark);
 // With the nodes that such a message names and that are there, all of one spec code; nullopt: none.
@@ -66,8 +66,8 @@ class Earmarks {
   std::string KeptFor(const model::Cluster& cluster, model::JobId job) const;
   const std::map<model::SpecId, Earmark>& all() const { return marks_; }
   bool On(model::NodeId node) const { return by_node_.contains(node.index()); }
-  // By the job's name, of those that have a PodGroup.
-  std::map<std::string, std::string> Messages() const;
+  // What conditions say, by the job's name, of those that have a PodGroup.
+  const std::map<std::string, std::string>& messages() const { return messages_; }
   // Counts ends of earmarks: what was out of reach may not be any more.
   uint64_t ended() const { return ended_; }
 
@@ -75,7 +75,9 @@ class Earmarks {
   void Index();
 
   std::map<model::SpecId, Earmark> marks_;
+  // derived from these
   std::unordered_map<size_t, model::SpecId> by_node_;
+  std::map<std::string, std::string> messages_;
   uint64_t ended_ = 0, statics_ = 0;
 };
 

@@ -44,7 +44,7 @@ CycleResult Engine::Run(model::Cluster& cluster, Instant now, uint64_t cycle,
   for (const auto& plugin : plugins_) plugin->OnSessionClose(session);
   CycleResult result{session.committed(),  session.approved(),        session.given_up,
                      session.evictions,    session.refusals(),        session.asleep,
-                     session.admitted,     kept_.earmarks.Messages(), session.unread,
+                     session.admitted,     kept_.earmarks.messages(), session.unread,
                      session.conflicted(), session.unfinished(),      std::nullopt};
   for (const ReconcilablePlugin* controller : controllers_)
     if (const auto due = controller->NextReconcile();

@@ -2,6 +2,7 @@
 #include "model/budgets.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/selectors.h"
 #include "model/cluster.h"
@@ -27,6 +28,13 @@ std::optional<int32_t> DisruptionsLeft(const Cluster& cluster, const PodFacts& f
   // Its controller hasn't looked at the newest spec yet: the API server waits for it.
   if (budget.status.observed_generation < budget.metadata.generation) return 0;
   return std::max(budget.status.disruptions_allowed, 0);
+}
+
+std::vector<TaskId> EvictableOn(const Cluster& cluster, NodeId node) {
+  std::vector<TaskId> tasks;
+  std::ranges::copy_if(cluster.nodes()[node].tasks, std::back_inserter(tasks),
+                       [&](TaskId task) { return cluster.tasks()[task].evictable; });
+  return tasks;
 }
 
 }  // namespace sky::model

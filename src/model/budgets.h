@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disruption budgets, as the Eviction API will ask them.
+// Disruption budgets, as the Eviction API will ask them, and who may be asked to leave.
 #pragma once
 
 #include <map>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/core.h"
+#include "model/types.h"
 
 namespace sky::model {
 
@@ -24,5 +25,8 @@ std::vector<std::string_view> BudgetsOf(const Budgets& budgets, const PodFacts& 
 // How many of its like may leave now; absent: no budget says anything about it. 0 too where several
 // select it, because the API server then evicts it at no time.
 std::optional<int32_t> DisruptionsLeft(const Cluster& cluster, const PodFacts& facts);
+
+// Spot pods on the node that may be asked to leave now.
+std::vector<TaskId> EvictableOn(const Cluster& cluster, NodeId node);
 
 }  // namespace sky::model

@@ -51,11 +51,12 @@ class Cells {
   const std::map<CellKey, CellId>& by_key() const { return by_key_; }
   const Cell& operator[](CellId id) const { return rows_[id.index()]; }
   Cell& operator[](CellId id) { return rows_[id.index()]; }
-  // The tick at which any cell last grew.
+  // The ticks at which any cell last changed, and grew.
+  uint64_t changed() const { return changed_; }
   uint64_t grown() const { return grown_; }
   void NoteChange(CellId id, bool grew) {
-    rows_[id.index()].changed = Tick();
-    if (grew) grown_ = rows_[id.index()].grown = rows_[id.index()].changed;
+    changed_ = rows_[id.index()].changed = Tick();
+    if (grew) grown_ = rows_[id.index()].grown = changed_;
   }
   size_t size() const { return rows_.size(); }  // slots
   CellId Find(const CellKey& key) const {
@@ -72,7 +73,7 @@ class Cells {
   std::map<CellKey, CellId> by_key_;
   std::vector<Cell> rows_;
   std::vector<CellId> free_;
-  uint64_t rearranged_ = 0, grown_ = 0;
+  uint64_t rearranged_ = 0, changed_ = 0, grown_ = 0;
 };
 
 // Rows that changed since somebody last asked, by kind, unsorted and possibly repeated.

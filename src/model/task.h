@@ -84,6 +84,15 @@ struct PodFacts {
   // Of what is idle on its node: with a spot pod's cards, where they are its own.
   Resources uses() const;
   const api::ObjectMeta& meta() const { return pod->metadata; }
+  // When it began to run, as the kubelet or else the API server has it.
+  WallTime since(WallTime unknown) const {
+    return pod->status.start_time.at.value_or(meta().creation_timestamp.at.value_or(unknown));
+  }
+  // Its controller makes it for this very node: a DaemonSet's, or the node's own.
+  bool tied_to_node() const {
+    const api::OwnerReference* controller = meta().Controller();
+    return controller != nullptr && (controller->kind == "DaemonSet" || controller->kind == "Node");
+  }
 };
 
 // What we decided and the API server may or may not know yet.

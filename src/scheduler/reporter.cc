@@ -46,13 +46,12 @@ Reporter::Owner Reporter::GroupOf(const model::Job& job) {
 
 // Whoever's has changed is written again with its next word.
 void Reporter::SetEarmarks(std::map<std::string, std::string> earmarks) {
-  const auto differs = [](const auto& these, const auto& those, const std::string& key) {
-    const auto one = these.find(key), other = those.find(key);
-    return (one == these.end()) != (other == those.end()) ||
-           (one != these.end() && one->second != other->second);
+  const auto said = [](const auto& of, const std::string& key) {
+    const auto found = of.find(key);
+    return found == of.end() ? std::string_view() : std::string_view(found->second);
   };
   for (auto& [key, report] : reports_)
-    if (differs(earmarks_, earmarks, key)) report.written = false;
+    if (said(earmarks_, key) != said(earmarks, key)) report.written = false;
   earmarks_ = std::move(earmarks);
 }
 

@@ -15,15 +15,9 @@ using model::TaskId;
 
 namespace {
 
-// Made anew elsewhere when it is gone: by a controller whose pods aren't tied to nodes.
+// Made anew elsewhere when it is gone.
 bool ComesBack(const model::PodFacts& facts) {
-  const api::OwnerReference* controller = facts.meta().Controller();
-  return controller != nullptr && controller->kind != "DaemonSet" && controller->kind != "Node";
-}
-
-WallTime RunsSince(const model::PodFacts& facts) {
-  return facts.pod->status.start_time.at.value_or(
-      facts.meta().creation_timestamp.at.value_or(WallTime{}));
+  return facts.meta().Controller() != nullptr && !facts.tied_to_node();
 }
 
 // The most that may be used before it is more than so many percent.
@@ -52,13 +46,12 @@ Moves::Moves(const framework::Session& session, const Levels& levels,
     : session_(session), cluster_(session.cluster()), levels_(levels), stays_(std::move(stays)) {}
 
 std::vector<TaskId> Moves::Candidates(NodeId from) const {
-  std::vector<TaskId> candidates;
-  for (const TaskId task : cluster_.nodes()[from].tasks)
-    if (cluster_.tasks()[task].evictable) candidates.push_back(task);
+  std::vector<TaskId> candidates = model::EvictableOn(cluster_, from);
   std::ranges::sort(candidates, [&](TaskId a, TaskId b) {
     const model::PodFacts &one = *cluster_.tasks()[a].facts, &other = *cluster_.tasks()[b].facts;
     if (one.priority != other.priority) return one.priority < other.priority;
-    if (RunsSince(one) != RunsSince(other)) return RunsSince(one) > RunsSince(other);
+    const WallTime begun = one.since({}), other_begun = other.since({});
+    if (begun != other_begun) return begun > other_begun;
     return NaturalLess{}(one.meta().Key(), other.meta().Key());
   });
   return candidates;

@@ -71,9 +71,8 @@ Verdict SpotMay(const Session& session, TaskId id, NodeId node) {
 }
 
 int64_t RunSeconds(const model::PodFacts& facts, WallTime now) {
-  const WallTime since =
-      facts.pod->status.start_time.at.value_or(facts.meta().creation_timestamp.at.value_or(now));
-  return std::max<int64_t>(std::chrono::floor<std::chrono::seconds>(now - since).count(), 0);
+  const Duration runs = now - facts.since(now);
+  return std::max<int64_t>(std::chrono::floor<std::chrono::seconds>(runs).count(), 0);
 }
 
 // The exclusive spot pods of a node that may leave, as candidates with their groups and budgets.
@@ -82,15 +81,12 @@ struct Offer {
   Limits limits;
 };
 
-Offer OfferOf(const Session& session, TaskId task, const model::Node& node) {
+Offer OfferOf(const Session& session, TaskId task, NodeId node) {
   const Cluster& cluster = session.cluster();
-  std::vector<TaskId> ids;
-  for (const TaskId id : node.tasks)
-    if (cluster.tasks()[id].evictable) ids.push_back(id);
   std::map<model::JobId, size_t> groups;
   std::map<std::string_view, size_t> budgets;
   Offer offer;
-  for (const TaskId id : session.Reclaimable(task, ids)) {
+  for (const TaskId id : session.Reclaimable(task, model::EvictableOn(cluster, node))) {
     const model::Task& row = cluster.tasks()[id];
     const auto [group, fresh] = groups.try_emplace(row.job, groups.size());
     if (fresh && row.job.valid()) {
@@ -122,7 +118,7 @@ Offer OfferOf(const Session& session, TaskId task, const model::Node& node) {
 std::optional<std::vector<TaskId>> Sylas::PredictEvicted(const Session& session, TaskId task,
                                                          NodeId node,
                                                          const Resources& missing) const {
-  const Offer offer = OfferOf(session, task, session.cluster().nodes()[node]);
+  const Offer offer = OfferOf(session, task, node);
   const auto chosen = ChooseVictims(strategies_, offer.candidates, missing, offer.limits);
   if (!chosen) return std::nullopt;
   std::vector<TaskId> victims;
@@ -138,7 +134,7 @@ int64_t Sylas::Score(const Session& session, TaskId task, NodeId id) const {
   const Resources missing =
       model::Shortfall(session.cluster().tasks()[task].facts->request, node.Free());
   if (missing.IsZero()) return 100;
-  const Offer offer = OfferOf(session, task, node);
+  const Offer offer = OfferOf(session, task, id);
   const auto chosen = ChooseVictims(strategies_, offer.candidates, missing, offer.limits);
   return chosen ? 99 - CostOf(strategies_, *chosen, missing) * 99 / kMostCost : 0;
 }
