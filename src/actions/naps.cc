@@ -17,10 +17,7 @@ uint64_t Grown(const Cluster& cluster) {
 
 // The tick of the last change on any node, and of the last quota that had more to give.
 uint64_t Changed(const Cluster& cluster) {
-  uint64_t changed = Grown(cluster);
-  for (const auto& [key, cell] : cluster.cells().by_key())
-    changed = std::max(changed, cluster.cells()[cell].changed);
-  return changed;
+  return std::max(cluster.cells().changed(), cluster.shelves().grown());
 }
 
 // Do the job's places depend on pods anywhere, or does a pod that is there keep such as it away?
@@ -98,12 +95,14 @@ bool Naps::Asleep(Session& session, Capacities& capacities, JobId job) {
 }
 
 std::vector<JobId> Naps::Overtaken(const Session& session, std::span<const JobId> asleep) const {
-  constexpr Duration kStands = std::chrono::seconds(1);
+  // Pods say the main reason too: those of a large gang aren't written anew every second.
+  constexpr Duration kStands = std::chrono::seconds(1), kEach = std::chrono::milliseconds(10);
   const uint64_t changed = Changed(session.cluster());
   std::vector<std::pair<MonoTime, JobId>> overtaken;
   for (const JobId job : asleep) {
     const Nap& nap = naps_.at(job.index());
-    if (nap.told < changed && session.now().mono - nap.since >= kStands)
+    const Duration stands = kStands + kEach * session.cluster().jobs()[job].waiting;
+    if (nap.told < changed && session.now().mono - nap.since >= stands)
       overtaken.emplace_back(nap.since, job);
   }
   std::ranges::sort(overtaken);

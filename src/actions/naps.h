@@ -50,8 +50,9 @@ class Naps {
   // Once a cycle, before any question.
   void Begin() { best_.clear(), quotas_.clear(), pools_.clear(); }
   bool Asleep(framework::Session& session, Capacities& capacities, model::JobId job);
-  // Of those who sleep: for whom something changed since, and what was said a second ago or more
-  // may not be true any more. The longest asleep first, for about kSteps; sorted by id.
+  // Of those who sleep: for whom something changed since, so that what was said, a second and 10 ms
+  // a waiting member ago or more, may not be true any more. The longest asleep first, for about
+  // kSteps; sorted by id.
   std::vector<model::JobId> Overtaken(const framework::Session& session,
                                       std::span<const model::JobId> asleep) const;
   void Sleep(framework::Session& session, model::JobId job, Want want);
