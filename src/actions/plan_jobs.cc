@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
 #include <set>
 
 #include "actions/actions.h"
+#include "actions/damaged.h"
 #include "actions/keeper.h"
 #include "actions/naps.h"
 #include "actions/place_round.h"
@@ -114,9 +114,7 @@ class PlanJobs final : public framework::Action {
   void Execute(Session& session) override {
     naps_.Begin();
     if (!spot_) keeper_.Begin(session, capacities_);
-    std::erase_if(out_of_order_, [&](const auto& one) {
-      return !session.cluster().jobs().Find(one.first).valid();
-    });
+    damaged_.Begin(session);
     const model::Cluster& cluster = session.cluster();
     const std::set<std::string, std::less<>> behind(behind_.begin(), behind_.end());
     behind_.clear();
@@ -201,7 +199,7 @@ class PlanJobs final : public framework::Action {
     if (!planned) {
       Want want = WithPatience(planner.want(), round->plan.why);
       NameVolumes(session, id, round->plan.why);
-      JudgeOrder(session, id, round->plan.why, want);
+      damaged_.Failed(session, *round, round->plan.why, want);
       if (!spot_) keeper_.Failed(session, *round, planner, want);
       budget -= planner.spent();
       want.steps = std::max<int64_t>(planner.spent(), 1);
@@ -209,7 +207,6 @@ class PlanJobs final : public framework::Action {
       return session.Refuse(id, std::move(round->plan.why));
     }
     budget -= planner.spent();
-    out_of_order_.erase(cluster.jobs()[id].name);
     if (round->extras) TrimExtras(session, *round, why);
     if (!round->plan.found()) return Limited(session, id, std::move(why));
     why = {};
@@ -240,22 +237,6 @@ class PlanJobs final : public framework::Action {
     for (const model::TaskId task : RoundTasks(session, job))
       more += cluster.tasks()[task].facts->request;
     return session.Overused(job.queue, more, why);
-  }
-
-  // A strict gang that runs and has lost a rank which no place keeps in order: that may pass, but
-  // when it has lasted for a TTL its owner should know that waiting doesn't help (F39).
-  void JudgeOrder(const Session& session, model::JobId id, Refusals& why, Want& want) {
-    const model::Job& job = session.cluster().jobs()[id];
-    if (why.main != Reason::kNodeOrderNotMonotone || job.bound == 0) {
-      out_of_order_.erase(job.name);
-      return;
-    }
-    const MonoTime since = out_of_order_.try_emplace(job.name, session.now().mono).first->second;
-    const Duration left = since + session.config().reservation_ttl - session.now().mono;
-    if (left > Duration::zero())
-      want.at_most = std::min(want.at_most, left);
-    else
-      why.detail = "the order needs a whole restart: no place keeps the ranks in order";
   }
 
   // As many as the queue may still have; the last ones go first. `why` says what stopped the
@@ -296,7 +277,7 @@ class PlanJobs final : public framework::Action {
   Capacities capacities_;
   Naps naps_;
   Keeper keeper_;
-  std::map<std::string, MonoTime> out_of_order_;  // strict gangs whose lost ranks find no place
+  Damaged damaged_;
   std::vector<std::string> behind_;  // jobs that the budget of the last cycle didn't reach
 };
 
