@@ -147,8 +147,8 @@ TEST_F(Http2Test, AConnectionThatDiesEndsAllItsWatchesOnce) {
 }
 
 // One line of a watch of queues.
-std::string Line(const std::string& type, const std::string& name, int version,
-                 const std::string& more = "") {
+std::string EventLine(const std::string& type, const std::string& name, int version,
+                      const std::string& more = "") {
   return fmt::format(
       R"({{"type":"{}","object":{{"metadata":{{"name":"{}","uid":"{}","resourceVersion":"{}"{}}}}}}})"
       "\n",
@@ -166,14 +166,14 @@ TEST_F(Http2Test, AnInformerLosesNothingToAGoAwayNorToADeadConnection) {
   informer.Start();
   const auto first = server_.WaitForRequest(0);
   server_.Head(first);
-  server_.Data(first, Line("ADDED", "a", 1));
-  server_.Data(first,
-               Line("BOOKMARK", "", 10, R"(,"annotations":{"k8s.io/initial-events-end":"true"})"));
+  server_.Data(first, EventLine("ADDED", "a", 1));
+  server_.Data(first, EventLine("BOOKMARK", "", 10,
+                                R"(,"annotations":{"k8s.io/initial-events-end":"true"})"));
   ASSERT_TRUE(log_.Has("+a synced"));
   server_.GoAway(first.connection, first.stream);
-  server_.Data(first, Line("ADDED", "b", 11));
+  server_.Data(first, EventLine("ADDED", "b", 11));
   ASSERT_TRUE(log_.Has("+b"));
-  const std::string cut = Line("ADDED", "c", 12);
+  const std::string cut = EventLine("ADDED", "c", 12);
   server_.Data(first, cut.substr(0, cut.size() / 2), true);  // the server has shut down
 
   const auto second = server_.WaitForRequest(1);
@@ -186,7 +186,7 @@ TEST_F(Http2Test, AnInformerLosesNothingToAGoAwayNorToADeadConnection) {
   const auto third = server_.WaitForRequest(2);
   EXPECT_EQ(third.connection, 3);
   server_.Head(third);
-  server_.Data(third, Line("ADDED", "d", 13));
+  server_.Data(third, EventLine("ADDED", "d", 13));
   EXPECT_TRUE(log_.Has("+d"));
   EXPECT_EQ(log_.text(), "+a synced +b +c +d ");
   EXPECT_EQ(informer.stats().lists, 1u);

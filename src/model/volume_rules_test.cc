@@ -195,7 +195,9 @@ TEST(Volumes, ACopyThatFollowsIsEqual) {
       ASSERT_EQ(free(copy), free(all));
       const auto* reserved = all.ReservedFor(claim);
       ASSERT_EQ(copy.ReservedFor(claim) == nullptr, reserved == nullptr);
-      if (reserved != nullptr) ASSERT_EQ(*copy.ReservedFor(claim), *reserved);
+      if (reserved != nullptr) {
+        ASSERT_EQ(*copy.ReservedFor(claim), *reserved);
+      }
     }
   }
 }

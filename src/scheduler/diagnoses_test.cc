@@ -150,7 +150,9 @@ TEST_F(DiagnosesTest, WhatIsRenewedBySnapshotsIsWhatAWholeLookFinds) {
     for (const char* name : {"a", "b", "lone"}) {
       const auto one = diagnoses.Answer("default", name), other = whole.Answer("default", name);
       EXPECT_EQ(one.has_value(), other.has_value()) << name;
-      if (one && other) EXPECT_EQ(*one, *other);
+      if (one && other) {
+        EXPECT_EQ(*one, *other);
+      }
     }
   };
   c.Job("a", 2, "gpu=1 hca=1");

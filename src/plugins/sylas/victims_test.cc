@@ -25,10 +25,10 @@ struct Shop {
     return some;
   }
   // A pod of a group of its own that nobody needs to spare.
-  Candidate& Add(const std::string& name, int64_t gpus, int32_t priority = 0, int64_t seconds = 0) {
+  Candidate& Add(const std::string& name, int64_t gpus, int32_t priority = 0, int64_t ran = 0) {
     Candidate one;
     one.task = model::TaskId(static_cast<uint32_t>(candidates.size()));
-    one.name = name, one.gives = Gpus(gpus), one.priority = priority, one.seconds = seconds;
+    one.name = name, one.gives = Gpus(gpus), one.priority = priority, one.seconds = ran;
     one.group = limits.spare.size();
     limits.spare.push_back(kMany);
     candidates.push_back(one);
