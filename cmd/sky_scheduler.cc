@@ -17,10 +17,12 @@ int main(int argc, char** argv) {
         "-> Node."};
     sky::scheduler::ProcessOptions options;
     std::string log_format = "text", log_level = "info";
-    bool no_leader_elect = false;
+    bool no_leader_elect = false, print_config = false;
     app.add_option("--kubeconfig", options.kubeconfig,
                    "else $KUBECONFIG, ~/.kube/config, the pod's service account");
     app.add_option("--config", options.config_file, "YAML; all defaults without it");
+    app.add_flag("--print-config", print_config,
+                 "print what --config comes to, defaults filled in, and end");
     app.add_option("--http", options.http_address,
                    "address of /healthz, /readyz, /metrics, /diagnose")
         ->capture_default_str();
@@ -38,7 +40,8 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "sky-scheduler: {}\n", log.error().message());
       return 2;
     }
-    return sky::scheduler::RunProcess(options);
+    return print_config ? sky::scheduler::PrintConfig(options.config_file)
+                        : sky::scheduler::RunProcess(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "sky-scheduler: {}\n", error.what());
     return 1;

@@ -196,7 +196,7 @@ const Refusals& Capacities::Why(const Session& session, const Pool& pool, size_t
     if (!cluster.tasks()[pool.task].facts->claims.empty() ||
         verdict.reason == model::Reason::kPodAffinityMismatch ||
         verdict.reason == model::Reason::kTopologySpreadMismatch ||
-        verdict.reason == model::Reason::kEarmarkedForOther ||
+        verdict.reason == model::Reason::kEarmarkedForOther || session.earmarks().On(node) ||
         verdict.reason == model::Reason::kReclaimNoVictim ||
         verdict.reason == model::Reason::kQuotaAffinityNotMatch ||
         verdict.reason == model::Reason::kPodQuotaAffinityNotMatch ||

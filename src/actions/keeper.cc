@@ -60,8 +60,10 @@ void Keeper::TakeUp(Session& session, Capacities& capacities) {
     const auto said = std::ranges::find(job.object->status.conditions, framework::kEarmarkCondition,
                                         &api::Condition::type);
     if (said == job.object->status.conditions.end()) continue;
-    const auto read = framework::ReadEarmark(cluster, said->message);
-    if (!read || session.earmarks().Has(read->spec)) continue;
+    const auto read = framework::ReadEarmark(cluster, said->message, job.queue);
+    if (!read || (read->quotas_alone() ? session.earmarks().HasQuotas(job.queue)
+                                       : session.earmarks().Has(read->spec)))
+      continue;
     framework::JobRound round(session, id);
     round.policy = session.PredicateZone(id);
     if (auto mark = Planner(session, round, capacities).ToKeep(&*read))
@@ -149,7 +151,7 @@ void Keeper::Judge(Session& session, framework::JobRound& round, Planner& planne
   const model::Job& job = cluster.jobs()[round.job];
   Earmark* own = session.earmarks().Of(round.job);
   if (!MayHave(session, round)) return NotAdmitted(session, round.job);
-  if (own != nullptr) return Review(session, *own, planner, want);
+  if (own != nullptr) return Review(session, round, *own, planner, want);
   const WallTime now = session.now().wall;
   const Duration left = CreatedAt(cluster, job, now) + session.config().starve_after - now;
   if (left > Duration::zero() && !passed_over_.contains(job.name)) {
@@ -163,13 +165,23 @@ void Keeper::Judge(Session& session, framework::JobRound& round, Planner& planne
     again_.insert(job.name);
     return;
   }
-  if (auto mark = planner.ToKeep(nullptr)) {
+  if (planner.lacks_quotas() && session.earmarks().HasQuotas(job.queue)) return;
+  if (auto mark = planner.ToKeep(nullptr); mark && !InVain(round, planner, *mark)) {
     Give(session, round.job, std::move(*mark));
     LookAgainIn(want, session.config().earmark_max.value_or(Duration::max()));
   }
 }
 
-void Keeper::Review(Session& session, Earmark& mark, Planner& planner, Want& want) {
+// There is room on these nodes for everybody, and still no plan: what its members say of each
+// other, for example, is in the way, and nobody's end helps.
+bool Keeper::InVain(const framework::JobRound& round, const Planner& planner, const Earmark& mark) {
+  const auto& said = round.plan.why.counts;
+  return !mark.quotas_alone() && mark.missing == 0 && !planner.cut() &&
+         !said.contains(Reason::kReclaimNoVictim) && !said.contains(Reason::kNodeOrderNotMonotone);
+}
+
+void Keeper::Review(Session& session, const framework::JobRound& round, Earmark& mark,
+                    Planner& planner, Want& want) {
   const framework::Config& config = session.config();
   const MonoTime now = session.now().mono;
   if (config.earmark_max && now - mark.since >= *config.earmark_max) {
@@ -177,17 +189,19 @@ void Keeper::Review(Session& session, Earmark& mark, Planner& planner, Want& wan
     return session.earmarks().Drop(mark.job);
   }
   const JobId job = mark.job;
-  const auto same = planner.ToKeep(&mark);
-  if (!same) {
+  const auto same =
+      mark.quotas_alone() == planner.lacks_quotas() ? planner.ToKeep(&mark) : std::nullopt;
+  if (!same || InVain(round, planner, *same)) {
     session.earmarks().Drop(job);
-    if (auto other = planner.ToKeep(nullptr)) Give(session, job, std::move(*other));
+    if (auto other = planner.ToKeep(nullptr); other && !InVain(round, planner, *other))
+      Give(session, job, std::move(*other));
     return;
   }
   if (same->missing < mark.missing) mark.freed = now;
   mark.missing = same->missing;
   mark.quotas = same->quotas;
   mark.demanded = same->demanded;
-  if (now - mark.freed >= config.earmark_stall) {
+  if (!mark.quotas_alone() && now - mark.freed >= config.earmark_stall) {
     // Its own spec code counts as free while we look.
     Earmark kept = mark;
     session.earmarks().Drop(job);
@@ -200,7 +214,7 @@ void Keeper::Review(Session& session, Earmark& mark, Planner& planner, Want& wan
       session.earmarks().Put(session.cluster(), std::move(kept));
     return;
   }
-  LookAgainIn(want, mark.freed + config.earmark_stall - now);
+  if (!mark.quotas_alone()) LookAgainIn(want, mark.freed + config.earmark_stall - now);
   if (config.earmark_max) LookAgainIn(want, mark.since + *config.earmark_max - now);
 }
 

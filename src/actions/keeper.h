@@ -41,7 +41,10 @@ class Keeper {
   void Judge(framework::Session& session, framework::JobRound& round, Planner& planner, Want& want);
   static void Tell(const framework::Session& session, framework::JobRound& round);
   bool MayHave(const framework::Session& session, const framework::JobRound& round) const;
-  void Review(framework::Session& session, framework::Earmark& mark, Planner& planner, Want& want);
+  static bool InVain(const framework::JobRound& round, const Planner& planner,
+                     const framework::Earmark& mark);
+  void Review(framework::Session& session, const framework::JobRound& round,
+              framework::Earmark& mark, Planner& planner, Want& want);
   void Give(framework::Session& session, model::JobId job, framework::Earmark mark);
 
   bool taken_up_ = false;

@@ -51,6 +51,19 @@ TEST_F(AnotherLife, DropsWhatCantHoldTheGangAnyMore) {
   EXPECT_TRUE(c.result().earmarks.empty());
 }
 
+TEST(EarmarkMessage, OfQuotasAloneIsReadBackForTheQueue) {
+  Cluster c;
+  c.Cycle();
+  framework::Earmark mark;
+  mark.queue = model::QueueId(3u);
+  const std::string message = framework::EarmarkMessage(mark);
+  EXPECT_EQ(message, "kept for it until it starts: quotas of its queue");
+  const auto read = framework::ReadEarmark(c.snapshot(), message, model::QueueId(5u));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->queue, model::QueueId(5u));
+  EXPECT_FALSE(framework::ReadEarmark(c.snapshot(), message, {}).has_value());
+}
+
 TEST(EarmarkMessage, NamesAsManyNodesAsFitAndIsReadBack) {
   Cluster c;
   c.Nodes("node-with-a-long-name-[0-1999]", "gpu=8");
@@ -62,12 +75,12 @@ TEST(EarmarkMessage, NamesAsManyNodesAsFitAndIsReadBack) {
   const std::string message = framework::EarmarkMessage(mark);
   EXPECT_LT(message.size(), 32'768u);
   EXPECT_TRUE(message.ends_with(" more")) << message.substr(message.size() - 60);
-  const auto read = framework::ReadEarmark(c.snapshot(), message);
+  const auto read = framework::ReadEarmark(c.snapshot(), message, {});
   ASSERT_TRUE(read.has_value());
   EXPECT_GT(read->nodes.size(), 1000u);
   for (const auto& [node, name] : read->nodes) EXPECT_EQ(nodes[node].name, name);
   for (const char* text : {"", "kept for it until it starts: ", "kept for it until it starts: x"})
-    EXPECT_FALSE(framework::ReadEarmark(c.snapshot(), text).has_value()) << text;
+    EXPECT_FALSE(framework::ReadEarmark(c.snapshot(), text, {}).has_value()) << text;
 }
 
 }  // namespace

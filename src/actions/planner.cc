@@ -107,7 +107,34 @@ Planner::Planner(framework::Session& session, framework::JobRound& round, Capaci
 int64_t Planner::spent() const { return kGangSteps - budget_; }
 
 // As if its last nodes were kept for somebody else (F29), and only then with them.
+// Each node's spot pods were asked for alone, but a budget or a gang may span nodes: then without
+// those of one node after the other, a few times.
 bool Planner::Make() {
+  constexpr size_t kTries = 4;
+  const size_t start = round_.statement.Savepoint();
+  full_.clear();
+  while (MakeOnFirstNodes()) {
+    const std::optional<NodeId> stays = FirstThatStays();
+    if (!stays) return true;
+    round_.statement.RollBackTo(start);
+    round_.plan = {};
+    want_ = {};
+    cut_ = false;
+    full_.insert(*stays);
+    if (full_.size() == kTries) break;
+  }
+  if (full_.empty()) return false;
+  framework::Refusals why;
+  why.Add(model::Reason::kReclaimNoVictim, std::ssize(full_));
+  why.Add(round_.plan.why);
+  why.detail = fmt::format("spot pods on {} can't leave together with those of the other nodes",
+                           cluster_.nodes()[*full_.begin()].name);
+  round_.plan.why = std::move(why);
+  want_ = {};
+  return false;
+}
+
+bool Planner::MakeOnFirstNodes() {
   const std::set<NodeId> last = session_.LastNodes(round_.job);
   if (last.empty()) return MakeRound();
   auto& bar = session_.task_to_node.bar;
@@ -129,6 +156,7 @@ bool Planner::Make() {
 }
 
 bool Planner::MakeRound() {
+  lacks_quotas_ = false;
   const model::Job& job = cluster_.jobs()[round_.job];
   const std::vector<TaskId> tasks = RoundTasks(session_, job);
   if (tasks.empty()) return false;
@@ -198,12 +226,14 @@ bool Planner::EnoughQuotas(std::span<const TaskId> tasks) {
     ++kinds[&pool];
     takes_many = takes_many || pool.TakesMany();
     if (!pool.empty()) continue;
+    lacks_quotas_ = true;
     if (DemandOf(cluster_, task).empty()) want_ = {Want::What::kQuotas, 1};
     ExplainQuotas(tasks, pool);
     return false;
   }
   const int64_t all = QuotasFor(cluster_, kinds);
   if (all >= n) return true;
+  lacks_quotas_ = true;
   if (!takes_many) want_ = {Want::What::kQuotas, n};
   round_.plan.why.Add(model::Verdict::NotNow(model::Reason::kInsufficientQuota, n, all));
   for (const auto& [pool, count] : kinds) ExplainOtherQuotas(*pool);

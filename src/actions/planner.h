@@ -33,7 +33,9 @@ class Planner {
   const Want& want() const { return want_; }
   // And where places could be kept for it: on the same nodes, if they can hold it, or anywhere.
   std::optional<framework::Earmark> ToKeep(const framework::Earmark* now);
-  int64_t spent() const;  // steps
+  bool lacks_quotas() const { return lacks_quotas_; }  // whatever room there is
+  bool cut() const { return cut_; }                    // it didn't look everywhere
+  int64_t spent() const;                               // steps
 
  private:
   using Cell = CellRoom;
@@ -43,9 +45,7 @@ class Planner {
   using Choice = std::vector<const Cell*>;
   struct Attempt;  // planner_asked.h
   struct Asked;
-
-  bool InChain(model::TaskId task) const;
-  bool MakeRound();
+  bool InChain(model::TaskId task) const, MakeRound(), MakeOnFirstNodes();
   bool MakeWhole(Tasks tasks), OneShareEach(Tasks tasks), EnoughQuotas(Tasks tasks);
   bool MakeKept(Tasks tasks);  // planner_kept.cc: with the places kept for lost members
   const Pool& PoolOf(model::TaskId task);
@@ -77,7 +77,8 @@ class Planner {
 
   // planner_wait.cc: is there a zone to wait for?
   int64_t MostMore(Tasks chain, const Cells& cells);
-  bool CouldWait(Tasks chain, const Cells& cells), OwnCouldHoldAll(Tasks chain, const Cells& cells);
+  bool CouldWait(Tasks chain, const Cells& cells),
+      SomeCouldHoldAll(Tasks chain, const Cells& cells);
   bool CouldHold(Tasks tasks, const Cell& cell);
   bool Passes(const model::Verdict& verdict, model::NodeId node) const;
   void AsIfEmpty(Asked& asked) const;
@@ -107,13 +108,12 @@ class Planner {
   bool Charge(model::TaskId task, model::QuotaId quota, model::NodeId node);
   std::optional<model::Resources> IdleOf(model::NodeId node, model::SpotMode mode) const;
   bool MakesRoom(model::TaskId task, model::NodeId node) const;
-
+  std::optional<model::NodeId> FirstThatStays() const;
   // planner_score.cc: without topology
   std::vector<model::CellId> Everywhere(Tasks tasks) const;
   bool PlaceAnywhere(Tasks tasks), PlaceByScore(Tasks tasks, std::span<const model::NodeId> nodes);
   bool TryHeld(model::TaskId task, std::span<const model::NodeId> nodes);
   bool TryPair(model::TaskId task, model::QuotaId quota, model::NodeId node);
-
   // planner_judge.cc, planner_explain.cc
   void OfOtherSpec(Tasks tasks, const Places& places, Wrong& wrong) const;
   void OutOfOrder(Tasks chain, const Places& places, Wrong& wrong) const;
@@ -138,10 +138,11 @@ class Planner {
   std::set<model::SpecId> own_specs_;  // and of which spec codes these are
   std::optional<int64_t> more_;        // zones beside these that it may have, once it was asked
   bool evicts_ = false;                // what is tried now may send spot pods away
+  std::set<model::NodeId> full_;       // not from these
   std::vector<int64_t> kinds_;         // tasks of each kind of the last survey
   bool waits_for_zone_ = false;        // rather than be split
-  bool cut_ = false;                   // some search ended before its time
-  std::set<model::TaskId> unranked_;   // members that have no order
+  bool lacks_quotas_ = false, cut_ = false;  // cut: some search ended before its time
+  std::set<model::TaskId> unranked_;         // members that have no order
   Want want_;
   int64_t budget_;  // steps that are left to this gang
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where places are kept for a gang until they are free (rule 4 of fairness): in the zones that miss
 // fewest, on as few nodes as would hold it if nothing else was there, and as many quotas as it
-// takes.
+// takes; these alone, as long as its queue hasn't enough that are free.
 #include <algorithm>
 #include <numeric>
 #include <tuple>
 
 #include "actions/planner_asked.h"
 #include "actions/round_tasks.h"
+#include "model/pod_terms.h"
 
 namespace sky::actions {
 
@@ -90,25 +91,32 @@ std::optional<Earmark> Planner::KeepSomewhere(const Earmark* now) {
                        [&](TaskId task) { return InChain(task); });
   const std::vector<TaskId>& kept = chain.empty() ? tasks : chain;
   if (kept.empty() || !job.queue.valid()) return std::nullopt;
+  const bool quotas_alone = now == nullptr ? lacks_quotas_ : now->quotas_alone();
+  const bool look_for_nodes = now == nullptr || quotas_alone;
   std::vector<CellId> where;
-  if (now == nullptr) {
+  if (look_for_nodes) {
     where = chain.empty() ? Everywhere(tasks) : Candidates(chain);
     std::erase_if(where, [&](CellId cell) {
-      return session_.earmarks().Has(cluster_.cells()[cell].key.spec);
+      return !quotas_alone && session_.earmarks().Has(cluster_.cells()[cell].key.spec);
     });
     if (where.empty()) return std::nullopt;
   }
   // Quotas that others use will be free one day too.
   const std::set<QuotaId> samples = Samples(cluster_, job.queue, tasks);
+  // Also of those that they name, wherever these are.
+  Demanded named = demanded_;
+  for (const TaskId task : tasks)
+    if (const QuotaId quota = cluster_.quotas().Find(DemandOf(cluster_, task)); quota.valid())
+      named.insert(quota);
   pools_.clear();
   for (const TaskId task : tasks) {
     const auto [at, added] = pools_.try_emplace(
         {cluster_.tasks()[task].facts->task_class, std::string(DemandOf(cluster_, task))});
-    if (added) at->second = DrawPoolWith(session_, task, demanded_, samples);
+    if (added) at->second = DrawPoolWith(session_, task, named, samples);
     if (at->second.empty()) return std::nullopt;
   }
   std::optional<Earmark> found;
-  if (now != nullptr) {
+  if (!look_for_nodes) {
     std::vector<NodeId> nodes;
     for (const auto& [node, name] : now->nodes) nodes.push_back(node);
     found = KeepOn(kept, std::move(nodes), true);
@@ -121,6 +129,11 @@ std::optional<Earmark> Planner::KeepSomewhere(const Earmark* now) {
   std::map<const Pool*, int64_t> kinds;
   for (const TaskId task : tasks) ++kinds[&PoolOf(task)];
   if (!KeepQuotas(cluster_.queues()[job.queue].classes, kinds, *found)) return std::nullopt;
+  if (quotas_alone) {
+    found->queue = job.queue;
+    found->nodes.clear();
+    found->missing = 0;
+  }
   return found;
 }
 
@@ -170,6 +183,9 @@ std::optional<Earmark> Planner::KeepOn(Tasks tasks, std::vector<NodeId> nodes, b
     bool useful = all;
     for (const auto& [pool, count] : kinds) {
       one.counts.push_back(capacities_.OnNode(session_, *pool, nodes[i]));
+      if (model::OneOnANode(*cluster_.tasks()[pool->task].facts->pod))
+        for (int64_t* many : {&one.counts.back().evicting, &one.counts.back().empty})
+          *many = std::min<int64_t>(*many, 1);
       one.evicting += std::min(one.counts.back().evicting, count);
       useful = useful || one.counts.back().empty > 0;
     }

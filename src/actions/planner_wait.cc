@@ -4,6 +4,7 @@
 
 #include "actions/planner_asked.h"
 #include "actions/round_tasks.h"
+#include "model/pod_terms.h"
 
 namespace sky::actions {
 
@@ -25,17 +26,17 @@ int64_t Planner::MostMore(std::span<const TaskId> chain, const std::vector<Cell>
   return *more_;
 }
 
-// One that hasn't begun: for any zone that could hold it. One that has: its members won't move, so
-// only for the zone where all of them are.
+// For any zone that could hold the whole gang. One that has begun in one zone stays there, whatever
+// that zone has lost since: one is what it may have.
 bool Planner::CouldWait(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
   if (own_.empty())
     return std::ranges::any_of(cells, [&](const Cell& cell) { return CouldHold(chain, cell); });
-  return own_.size() == 1 && OwnCouldHoldAll(chain, cells);
+  return own_.size() == 1 && SomeCouldHoldAll(chain, cells);
 }
 
 // The whole of a gang that has begun, as if none of it was placed. Extras don't count, they are no
 // reason to leave a zone that holds the gang.
-bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
+bool Planner::SomeCouldHoldAll(std::span<const TaskId> chain, const std::vector<Cell>& cells) {
   const std::set<TaskId> planned(chain.begin(), chain.end());
   std::vector<TaskId> whole;
   std::set<TaskId> placed;
@@ -72,10 +73,10 @@ bool Planner::OwnCouldHoldAll(std::span<const TaskId> chain, const std::vector<C
   std::vector<CellId> where;
   for (const Cell& cell : cells)
     for (const CellId id : {cell.id, cell.degraded})
-      if (!Fresh(cell) && id.valid()) where.push_back(id);
-  const std::vector<Cell> own = Survey(whole, where, true);
+      if (id.valid()) where.push_back(id);
+  const std::vector<Cell> all = Survey(whole, where, true);
   const bool could =
-      std::ranges::any_of(own, [&](const Cell& cell) { return CouldHold(whole, cell); });
+      std::ranges::any_of(all, [&](const Cell& cell) { return CouldHold(whole, cell); });
   std::swap(pools, pools_);
   std::swap(kinds, kinds_);
   return could;
@@ -86,7 +87,8 @@ bool Planner::Passes(const model::Verdict& verdict, NodeId node) const {
   if (verdict.reason == Reason::kEarmarkedForOther) return true;
   if (verdict.reason == Reason::kNodeNotReady)
     return !own_.empty() || (cluster_.nodes()[node].exists() && !cluster_.nodes()[node].lost);
-  return !own_.empty() && verdict.reason == Reason::kNodeUnschedulable;
+  return !own_.empty() && (verdict.reason == Reason::kNodeUnschedulable ||
+                           verdict.reason == Reason::kTaintNotTolerated);
 }
 
 // Could the cell hold these tasks if nothing else was there? Counts say no for certain; yes, where
@@ -94,7 +96,8 @@ bool Planner::Passes(const model::Verdict& verdict, NodeId node) const {
 bool Planner::CouldHold(std::span<const TaskId> tasks, const Cell& cell) {
   const auto n = static_cast<int64_t>(tasks.size());
   if (cell.size < n) return false;
-  if (cell.empty >= n && OneShareEach(tasks)) return true;
+  const bool apart = model::OneOnANode(*cluster_.tasks()[tasks.front()].facts->pod);
+  if (cell.empty >= n && OneShareEach(tasks) && !apart) return true;
   const std::vector<NodeId>& nodes = NodesIn(cell);
   const bool some_pass = std::ranges::any_of(nodes, [&](NodeId node) {
     return Passes(session_.task_to_node.Feasible(tasks.front(), node), node);
@@ -140,7 +143,9 @@ void Planner::AsIfEmpty(Asked& asked) const {
           shelf.sample, asked.nodes[spot], [&](const std::string&, const model::Verdict& verdict) {
             passes = passes && (LacksRoomAlone(verdict) || Passes(verdict, asked.nodes[spot]));
           });
-      question.shelves[s].admits[spot] = passes;
+      // A quota that somebody named may be on a node, for as long as it is used.
+      const NodeId at = shelf.demanded ? cluster_.quotas()[shelf.sample].node : NodeId{};
+      question.shelves[s].admits[spot] = passes && (!at.valid() || at == asked.nodes[spot]);
     }
   }
   const model::PodFacts& first = *cluster_.tasks()[asked.tasks.front()].facts;
@@ -167,6 +172,19 @@ void Planner::AsIfEmpty(Asked& asked) const {
           });
     }
   for (topology::Chained& task : question.tasks) task.lowest = 0, task.highest = INT64_MAX;
+  // Who can't stand beside its like: as if a node had one slot.
+  const bool apart = std::ranges::all_of(asked.kinds, [&](const Pool* kind) {
+    return model::OneOnANode(*cluster_.tasks()[kind->task].facts->pod);
+  });
+  if (!apart) return;
+  for (topology::Spot& spot : question.spots) {
+    const auto slot = [](model::Resources& room) {
+      constexpr auto kPods = model::ResourceNames::kPods;
+      room.Set(kPods, std::min<int64_t>(room[kPods], 1000));
+    };
+    slot(spot.room);
+    if (spot.idle) slot(*spot.idle);
+  }
 }
 
 }  // namespace sky::actions

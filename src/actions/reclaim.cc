@@ -23,6 +23,7 @@ class Reclaim final : public framework::Action {
 
   void Execute(Session& session) override {
     const model::Cluster& cluster = session.cluster();
+    leaving_.clear();
     std::map<uint64_t, std::vector<TaskId>> waiting;
     // Whether its record is durable, the executor knows.
     for (const TaskId task : cluster.unapproved())
@@ -33,8 +34,9 @@ class Reclaim final : public framework::Action {
   }
 
  private:
-  static void Ask(Session& session, uint64_t round, const std::vector<TaskId>& tasks) {
+  void Ask(Session& session, uint64_t round, const std::vector<TaskId>& tasks) {
     const model::Cluster& cluster = session.cluster();
+    Session::Victims leaving = leaving_;
     std::map<NodeId, std::vector<TaskId>> there;
     for (const TaskId task : tasks) there[cluster.tasks()[task].claim.node].push_back(task);
     cache::Eviction eviction;
@@ -44,11 +46,13 @@ class Reclaim final : public framework::Action {
     for (const auto& [node, claims] : there) {
       const model::Resources missing = model::Shortage(cluster, node, claims);
       if (missing.IsZero()) continue;
-      const auto victims = session.PredictEvicted(claims.front(), node, missing);
+      const auto victims = session.PredictEvicted(claims.front(), node, missing, leaving);
       if (!victims) return Tell(session, tasks.front());
+      leaving.insert(leaving.end(), victims->begin(), victims->end());
       for (const TaskId victim : *victims)
         eviction.victims.push_back(cache::VictimOf(cluster, victim));
     }
+    leaving_ = std::move(leaving);
     if (!eviction.victims.empty()) session.evictions.push_back(std::move(eviction));
   }
 
@@ -57,6 +61,8 @@ class Reclaim final : public framework::Action {
     why.Add(model::Reason::kReclaimNoVictim);
     session.Refuse(session.cluster().tasks()[task].job, std::move(why));
   }
+
+  Session::Victims leaving_;  // for other rounds of this cycle: budgets span nodes
 };
 
 }  // namespace

@@ -316,6 +316,11 @@ Effect Cache::Apply(const api::Delta<api::PodDisruptionBudget>& delta) {
   return Effect::kRelevant;
 }
 
+void Cache::NoteStays(const std::string& uid) {
+  const std::lock_guard lock(mutex_);
+  spot_pods_.Stays(uid, wall_);
+}
+
 void Cache::Settle() {
   cluster_.Flush();
   const model::Touched touched = cluster_.TakeTouched();

@@ -72,7 +72,7 @@ class Cache {
   VolumeWork VolumesOf(const Round& round);              // to do before its pods can be bound
   std::vector<VolumeWrite> StrayChoices() const;         // nodes said for decisions that have ended
   bool ClaimOpen(uint64_t round, const std::string& uid) const;
-  bool Runs(std::string_view job);  // a member is bound, or has succeeded
+  void NoteStays(const std::string& uid);  // a spot pod whose eviction was refused
   // A binding that was acknowledged before the watch tells: the pod counts as bound from now on.
   void NoteBound(const std::string& uid, const std::string& node, const std::string& quota);
 
@@ -98,8 +98,8 @@ class Cache {
   std::vector<Complaint> TakeComplaints();  // what is wrong with objects, each once
   // It doesn't decode and is left out; "": it is good again, or gone.
   void NoteUnreadable(const api::ObjectReference& object, const std::string& why);
-  bool HasQueue(std::string_view name) const;
-  std::string GroupUid(std::string_view key) const, Audit() const;  // "": no group, no error
+  bool HasQueue(std::string_view name) const, Runs(std::string_view job);  // is a member bound?
+  std::string GroupUid(std::string_view key) const, Audit() const;         // "": no group, no error
   model::Cluster Copy() const;  // of everything, for diagnosis and tests
 
  private:

@@ -155,6 +155,11 @@ std::optional<Standing> Cache::StandingOf(model::JobId id) const {
   standing.could = job.ready + job.placeable;
   standing.whole = job.whole;
   standing.waits = job.waiting > 0;
+  standing.leaving = std::ranges::any_of(job.members, [&](TaskId member) {
+    const model::PodFacts& facts = *cluster_.tasks()[member].facts;
+    return facts.deleting && !facts.terminal;
+  });
+  standing.completed = job.object->status.phase == "Completed";
   return standing;
 }
 

@@ -28,6 +28,8 @@ struct Standing {
   int32_t could = 0;                        // have a place or may get one
   bool whole = false;                       // enough members are bound, in each role too
   bool waits = false;                       // a member has no place
+  bool completed = false;                   // its phase says that it has ended
+  bool leaving = false;                     // a member is on its way out
 };
 
 // The most that deploy/crds/quotas.yaml takes: what is more isn't shown. As many tasks as that are

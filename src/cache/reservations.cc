@@ -126,9 +126,8 @@ void Reservations::EndPlace(const Cluster& cluster, Kept& kept, WallTime now) co
   }
 }
 
-// F33, and what has had its time.
-void Reservations::DropEnded(const Cluster& cluster, QuotaId quota, Kept& kept,
-                             WallTime now) const {
+// F33.
+void Reservations::DropEnded(const Cluster& cluster, QuotaId quota, Kept& kept) const {
   const model::Quota& row = cluster.quotas()[quota];
   std::erase_if(kept.all, [&](Reservation& one) {
     const model::JobId id = cluster.jobs().Find(one.job);
@@ -148,8 +147,15 @@ void Reservations::DropEnded(const Cluster& cluster, QuotaId quota, Kept& kept,
     if (const model::Claim* claim = one.heir.valid() ? &cluster.tasks()[one.heir].claim : nullptr;
         claim != nullptr && claim->open())
       return claim->quota != quota;
-    return now >= one.expires + kSlack;
+    return false;
   });
+}
+
+// Whose time is over. A successor that was made in time has been found before, whenever it was
+// seen.
+void Reservations::DropExpired(Desk& desk, WallTime now) {
+  for (auto& [quota, kept] : desk)
+    std::erase_if(kept.all, [&](const Reservation& one) { return now >= one.expires + kSlack; });
 }
 
 // Those that stay are the ones that the gang's count needs: first for successors that are there.
@@ -228,10 +234,11 @@ void Reservations::Judge(Cluster& cluster, WallTime now) {
       desk[id] = {cluster.quotas()[id].reserved, cluster.quotas()[id].kept};
   for (auto& [id, kept] : desk) {
     EndPlace(cluster, kept, now);
-    DropEnded(cluster, id, kept, now);
+    DropEnded(cluster, id, kept);
   }
   DropSurplus(cluster, desk);
   FindHeirs(cluster, desk, now);
+  DropExpired(desk, now);
   known_.clear();
   for (auto& [id, kept] : desk) {
     if (kept.all.empty()) kept.node = NodeId{};

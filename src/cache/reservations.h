@@ -62,8 +62,8 @@ class Reservations {
 
   Duration TtlOf(const model::Job& job) const { return job.notes.reservation_ttl.value_or(ttl_); }
   void EndPlace(const model::Cluster& cluster, Kept& kept, WallTime now) const;
-  void DropEnded(const model::Cluster& cluster, model::QuotaId quota, Kept& kept,
-                 WallTime now) const;
+  void DropEnded(const model::Cluster& cluster, model::QuotaId quota, Kept& kept) const;
+  static void DropExpired(Desk& desk, WallTime now);
   static void DropSurplus(const model::Cluster& cluster, Desk& desk);
   void FindHeirs(const model::Cluster& cluster, Desk& desk, WallTime now) const;
   bool StillAvoided(const model::Cluster& cluster, model::NodeId id, Avoided& avoided,

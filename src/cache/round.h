@@ -66,8 +66,9 @@ struct Approval {
 struct GivenUp {
   uint64_t round = 0;
   std::vector<std::string> uids;
-  std::string why;                   // for people
-  std::vector<std::string> in_vain;  // nodes where it waited for room: the last ones next time
+  std::string why;  // for people
+  // Nodes where it waited for room, or for a volume: the last ones next time.
+  std::vector<std::string> in_vain;
 };
 
 // Spot pods that have to leave before a round's members can start on their node. The round's record

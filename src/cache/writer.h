@@ -42,9 +42,9 @@ class ClusterWriter {
   // With the pod's UID as precondition.
   virtual void Bind(const BindRequest& request, Done<Written> done) = 0;
   // Through the Eviction API, with the pod's UID as precondition: budgets are respected
-  // (kTooManyRequests when one is used up), and a namesake isn't touched.
+  // (kTooManyRequests when one is used up), and a namesake isn't touched. `dry_run`: would it be?
   virtual void Evict(const std::string& ns, const std::string& name, const std::string& uid,
-                     Done<Written> done) = 0;
+                     bool dry_run, Done<Written> done) = 0;
   // Quorum reads.
   virtual void GetPod(const std::string& ns, const std::string& name, Done<api::Pod> done) = 0;
   virtual void GetPodGroup(const std::string& ns, const std::string& name,

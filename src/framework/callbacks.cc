@@ -21,15 +21,15 @@ constexpr std::array<Callback, 31> kCallbacks = {{
     {"quotaToNode.prePredicate", kVerdict, "or(all)", true},
     {"quotaToNode.predicate", kVerdict,
      "joint(predicates, quotapredicates, quotaaffinity, storage)", true},
-    {"quotaToNode.nOrder", kScore, "sum(topology*10, binpack, sylas, nodeorder, quotaaffinity)",
+    {"quotaToNode.nOrder", kScore, "sum(topology*10, sylas*10, binpack, nodeorder, quotaaffinity)",
      false},
-    {"quotaToNode.batchNOrder", kScore, "sum(topology*10, binpack, sylas, nodeorder)", false},
+    {"quotaToNode.batchNOrder", kScore, "sum(topology*10, sylas*10, binpack, nodeorder)", false},
     {"quotaToNode.bestN", kTarget, "or(topology)", false},
 
     {"taskToNode.select", kVerdict, "joint(all)", true},
     {"taskToNode.prePredicate", kVerdict, "or(all)", true},
     {"taskToNode.predicate", kVerdict, "joint(all)", true},
-    {"taskToNode.nOrder", kScore, "sum(all)", false},
+    {"taskToNode.nOrder", kScore, "sum(topology, sylas*10, binpack)", false},
     {"taskToNode.batchNOrder", kScore, "sum(all)", false},
     {"taskToNode.bestN", kTarget, "or(all)", false},
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kOfOne = "pod:";  // names of jobs that are a pod
 constexpr std::string_view kKept = "kept for it until it starts: ", kBetween = ", ";
+constexpr std::string_view kQuotasAlone = "quotas of its queue";
 constexpr size_t kLongest = 30'000;  // a condition's message has at most 32,768 bytes
 
 // From the root down. Parents in a circle end it; such queues start nothing.
@@ -38,6 +39,7 @@ std::string UidOf(const Cluster& cluster, const model::Job& job) {
 }  // namespace
 
 std::string EarmarkMessage(const Earmark& mark) {
+  if (mark.quotas_alone()) return fmt::format("{}{}", kKept, kQuotasAlone);
   // Not by id: another life has others, and would write the same in another order.
   std::set<std::string_view, NaturalLess> names;
   for (const auto& [node, name] : mark.nodes) names.insert(name);
@@ -52,11 +54,16 @@ std::string EarmarkMessage(const Earmark& mark) {
   return text;
 }
 
-std::optional<Earmark> ReadEarmark(const Cluster& cluster, std::string_view message) {
+std::optional<Earmark> ReadEarmark(const Cluster& cluster, std::string_view message,
+                                   QueueId queue) {
   if (!message.starts_with(kKept)) return std::nullopt;
   message.remove_prefix(kKept.size());
-  message = message.substr(0, message.find(" and "));
   Earmark mark;
+  if (message == kQuotasAlone && queue.valid()) {
+    mark.queue = queue;
+    return mark;
+  }
+  message = message.substr(0, message.find(" and "));
   while (!message.empty()) {
     const size_t end = message.find(kBetween);
     const model::NodeId node = cluster.nodes().Find(message.substr(0, end));
@@ -93,11 +100,12 @@ void Earmarks::Begin(const Cluster& cluster) {
     if (!cluster.jobs().Live(mark.job)) return true;
     const model::Job& job = cluster.jobs()[mark.job];
     return job.name != mark.name || UidOf(cluster, job) != mark.uid || job.bound > 0 ||
-           job.ready >= job.needed || job.backoff != model::Reason::kNone;
+           job.ready >= job.needed || job.ready + job.placeable < job.needed ||
+           job.backoff != model::Reason::kNone;
   });
   ended_ += before - marks_.size();
   if (nodes_changed)
-    for (auto& [spec, mark] : marks_)
+    for (auto& [key, mark] : marks_)
       std::erase_if(mark.nodes, [&](const auto& node) {
         return !cluster.nodes().Live(node.first) || !cluster.nodes()[node.first].exists() ||
                cluster.nodes()[node.first].name != node.second;
@@ -106,7 +114,7 @@ void Earmarks::Begin(const Cluster& cluster) {
 }
 
 Earmark* Earmarks::Of(JobId job) {
-  for (auto& [spec, mark] : marks_)
+  for (auto& [key, mark] : marks_)
     if (mark.job == job) return &mark;
   return nullptr;
 }
@@ -115,7 +123,8 @@ void Earmarks::Put(const Cluster& cluster, Earmark mark) {
   mark.name = cluster.jobs()[mark.job].name;
   mark.uid = UidOf(cluster, cluster.jobs()[mark.job]);
   Drop(mark.job);
-  marks_.insert_or_assign(mark.spec, std::move(mark));
+  const Key key = mark.quotas_alone() ? Key{{}, mark.queue} : Key{mark.spec, {}};
+  marks_.insert_or_assign(key, std::move(mark));
   Index();
 }
 
@@ -127,8 +136,8 @@ void Earmarks::Drop(JobId job) {
 void Earmarks::Index() {
   by_node_.clear();
   messages_.clear();
-  for (const auto& [spec, mark] : marks_) {
-    for (const auto& [node, name] : mark.nodes) by_node_.emplace(node.index(), spec);
+  for (const auto& [key, mark] : marks_) {
+    for (const auto& [node, name] : mark.nodes) by_node_.emplace(node.index(), key);
     if (!mark.name.starts_with(kOfOne)) messages_.emplace(mark.name, EarmarkMessage(mark));
   }
 }
@@ -152,7 +161,7 @@ bool Earmarks::BarsQuota(const Cluster& cluster, JobId job, model::QuotaId quota
 int64_t Earmarks::KeptBack(const Cluster& cluster, JobId job, model::ClassId of) const {
   if (!enforced) return 0;
   int64_t kept = 0;
-  for (const auto& [spec, mark] : marks_)
+  for (const auto& [key, mark] : marks_)
     if (const auto found = mark.quotas.find(of);
         found != mark.quotas.end() && mark.job != job && !GoesBefore(cluster, job, mark.job))
       kept += found->second;
@@ -161,7 +170,7 @@ int64_t Earmarks::KeptBack(const Cluster& cluster, JobId job, model::ClassId of)
 
 std::string Earmarks::KeptFor(const Cluster& cluster, JobId job) const {
   std::string names;
-  for (const auto& [spec, mark] : marks_)
+  for (const auto& [key, mark] : marks_)
     if (mark.job != job && !GoesBefore(cluster, job, mark.job))
       names +=
           (names.empty() ? "" : ", ") +
@@ -172,7 +181,7 @@ std::string Earmarks::KeptFor(const Cluster& cluster, JobId job) const {
 std::set<model::QuotaId> Earmarks::DemandedByOthers(JobId job) const {
   std::set<model::QuotaId> all;
   if (enforced)
-    for (const auto& [spec, mark] : marks_)
+    for (const auto& [key, mark] : marks_)
       if (mark.job != job) all.insert(mark.demanded.begin(), mark.demanded.end());
   return all;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places that are kept for the first gang that waits, so that a stream of small jobs can't take
-// each card that gets free for ever: one earmark for each spec code. Nobody but its owner, and who
-// comes before it by priority, takes a node or a free quota of it; whoever runs there ends in
-// peace. The keeper (actions) gives and takes them; here is what they mean for others. They outlive
-// a session; a PodGroup's condition tells of its own, and a later life takes it up from there.
-// Used on the scheduling thread only.
+// each card that gets free for ever: one earmark for each spec code. Who lacks quotas of its queue
+// has these kept alone, one job for each queue: nodes would stand idle in vain. Nobody but its
+// owner, and who comes before it by priority, takes a node or a free quota of it; whoever runs
+// there ends in peace. The keeper (actions) gives and takes them; here is what they mean for
+// others. They outlive a session; a PodGroup's condition tells of its own, and a later life takes
+// it up from there. Used on the scheduling thread only.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,20 +25,25 @@ namespace sky::framework {
 
 struct Earmark {
   model::JobId job;
-  std::string name, uid;  // of the job, and of its PodGroup or pod
-  model::SpecId spec;
+  std::string name, uid;                       // of the job, and of its PodGroup or pod
+  model::SpecId spec;                          // of the nodes
+  model::QueueId queue;                        // of the job, when quotas alone are kept
   std::map<model::NodeId, std::string> nodes;  // with their names
   std::map<model::ClassId, int64_t> quotas;    // so many free ones of a class are kept back
   std::set<model::QuotaId> demanded;           // and these, which its members name
   int64_t missing = 0;                         // tasks that would find no room there now
   MonoTime since{}, freed{};                   // given; when `missing` last became less
+  bool quotas_alone() const { return queue.valid(); }
 };
 
-// The condition of its PodGroup, and the message: its nodes in natural order, as many as fit.
+// The condition of its PodGroup, and the message: its nodes in natural order, as many as fit, or
+// that it is about quotas alone.
 inline constexpr std::string_view kEarmarkCondition = "Earmarked";
 std::string EarmarkMessage(const Earmark& mark);
-// With the nodes that such a message names and that are there, all of one spec code; nullopt: none.
-std::optional<Earmark> ReadEarmark(const model::Cluster& cluster, std::string_view message);
+// What such a message of a job of this queue says: the nodes that are there, all of one spec code;
+// nullopt: nothing.
+std::optional<Earmark> ReadEarmark(const model::Cluster& cluster, std::string_view message,
+                                   model::QueueId queue);
 
 // Does `first` come before `second` whatever their shares are: by the priority of their queues,
 // where these part below a common parent, else by their own?
@@ -44,12 +51,16 @@ bool GoesBefore(const model::Cluster& cluster, model::JobId first, model::JobId 
 
 class Earmarks {
  public:
-  // Once a cycle: ends those whose gang has begun or is gone, and forgets nodes that are gone.
+  using Key = std::pair<model::SpecId, model::QueueId>;  // one of them valid, or neither
+
+  // Once a cycle: ends those whose gang has begun, is gone, or hasn't the members to begin, and
+  // forgets nodes that are gone.
   void Begin(const model::Cluster& cluster);
   bool empty() const { return marks_.empty(); }
-  bool Has(model::SpecId spec) const { return marks_.contains(spec); }
+  bool Has(model::SpecId spec) const { return marks_.contains({spec, {}}); }
+  bool HasQuotas(model::QueueId queue) const { return marks_.contains({{}, queue}); }
   Earmark* Of(model::JobId job);  // null: it has none
-  // In the place of another of its spec code or job; named by what the job is.
+  // In the place of another of its job, spec code (or queue); named by what the job is.
   void Put(const model::Cluster& cluster, Earmark mark);
   void Drop(model::JobId job);
 
@@ -64,7 +75,7 @@ class Earmarks {
   std::set<model::QuotaId> DemandedByOthers(model::JobId job) const;
   // For whom places are kept that it can't have, "" when there are none.
   std::string KeptFor(const model::Cluster& cluster, model::JobId job) const;
-  const std::map<model::SpecId, Earmark>& all() const { return marks_; }
+  const std::map<Key, Earmark>& all() const { return marks_; }
   bool On(model::NodeId node) const { return by_node_.contains(node.index()); }
   // What conditions say, by the job's name, of those that have a PodGroup.
   const std::map<std::string, std::string>& messages() const { return messages_; }
@@ -74,9 +85,9 @@ class Earmarks {
  private:
   void Index();
 
-  std::map<model::SpecId, Earmark> marks_;
+  std::map<Key, Earmark> marks_;
   // derived from these
-  std::unordered_map<size_t, model::SpecId> by_node_;
+  std::unordered_map<size_t, Key> by_node_;
   std::map<std::string, std::string> messages_;
   uint64_t ended_ = 0, statics_ = 0;
 };

@@ -78,14 +78,16 @@ class Session : public JobStages {
   std::vector<EventHandler> handlers;
   // PredicateZone: a job's candidates, by the topology plugin; without it that is every node.
   std::function<TopologyPolicy(model::JobId)> predicate_zone;
-  // Which spot pods would have to leave a node before a task that misses so much there can start;
-  // by the sylas plugin: absent when none may.
+  // Which spot pods would have to leave a node before a task that misses so much there can start,
+  // when `leaving` (on other nodes) go too; by the sylas plugin: absent when none may.
   using Victims = std::vector<model::TaskId>;
-  std::function<std::optional<Victims>(model::TaskId, model::NodeId, const model::Resources&)>
+  std::function<std::optional<Victims>(model::TaskId, model::NodeId, const model::Resources&,
+                                       const Victims& leaving)>
       predict_evicted;
   std::optional<Victims> PredictEvicted(model::TaskId task, model::NodeId node,
-                                        const model::Resources& missing) const {
-    return predict_evicted ? predict_evicted(task, node, missing) : std::nullopt;
+                                        const model::Resources& missing,
+                                        const Victims& leaving = {}) const {
+    return predict_evicted ? predict_evicted(task, node, missing, leaving) : std::nullopt;
   }
   // Adds nodes where a job goes only if no others take it; by the rescheduling plugin.
   std::function<void(model::JobId, std::set<model::NodeId>&)> keep_for_last;

@@ -23,20 +23,29 @@ void AddNamed(const std::string& events, std::set<std::string>& jobs) {
   }
 }
 
+constexpr const char* kBudget =
+    "apply <<END\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\n"
+    "spec: {minAvailable: 1, selector: {}}\nEND\n";
+
+// What its controller would write: so many may go now.
+std::string Allow(int many) {
+  return fmt::format(
+      "patch poddisruptionbudget b status {{\"observedGeneration\": 1, \"disruptionsAllowed\": "
+      "{0}, "
+      "\"currentHealthy\": {1}, \"desiredHealthy\": 1, \"expectedPods\": {1}}}\n",
+      many, many + 1);
+}
+
 RC_GTEST_PROP(Evictions, EndInTheStartOfWhomTheyName, ()) {
   Play play;
   play.Run(fmt::format("config <<END\ncommitOrder: {}\nminRunTime: {}s\nclaimTimeout: {}s\nEND\n",
-                       *rc::gen::element("quotaFirst", "bindingFirst"), *rc::gen::element(0, 5, 40),
-                       *rc::gen::element(10, 60)));
+                       *rc::gen::element("quotaFirst", "placementFirst"),
+                       *rc::gen::element(0, 5, 40), *rc::gen::element(10, 60)));
   play.Run(
       "leaf S1 n[0-1] gpu=4 hca=4 spot=4\nleaf S2 n[2-3] gpu=4 hca=4 spot=4\n"
       "quotas all-[0-3] gpu=4 hca=4\nquotas one-[0-9] gpu=1 hca=1\n");
-  if (*rc::gen::arbitrary<bool>())
-    play.Run(
-        fmt::format("apply <<END\napiVersion: policy/v1\nkind: PodDisruptionBudget\n"
-                    "metadata: {{name: b}}\nspec:\n  minAvailable: {}\n"
-                    "  selector: {{}}\nEND\n",
-                    *rc::gen::inRange(0, 8)));
+  const bool budget = *rc::gen::arbitrary<bool>();
+  if (budget) play.Run(kBudget);
   std::set<std::string> named;
   std::map<std::string, int> members;
   const int steps = *rc::gen::inRange(4, 25);
@@ -73,10 +82,11 @@ RC_GTEST_PROP(Evictions, EndInTheStartOfWhomTheyName, ()) {
       default:
         break;
     }
+    if (budget && *rc::gen::inRange(0, 3) == 0) text += Allow(*rc::gen::inRange(0, 4));
     text += fmt::format("tick {}ms\n", *rc::gen::element(1, 21, 100, 1000, 6000, 45000));
     AddNamed(play.Run(text + "show events\n"), named);
   }
-  play.Run(std::string(up ? "" : "start\n") + "mend\n");
+  play.Run(std::string(up ? "" : "start\n") + "mend\n" + (budget ? Allow(20) : ""));
   AddNamed(play.Run("tick 10m\nshow events\n"), named);
   RC_CLASSIFY(!named.empty(), "somebody was evicted");
   for (const std::string& job : named)

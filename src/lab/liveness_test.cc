@@ -75,15 +75,17 @@ RC_GTEST_PROP(Liveness, OfJobsThatEndEachThatCanStartDoes, ()) {
   Play play;
   const bool refused = *rc::gen::arbitrary<bool>();
   play.Run(fmt::format("config <<END\nstarveAfter: 10s\ncommitOrder: {}\nEND\n",
-                       *rc::gen::element("quotaFirst", "bindingFirst")));
+                       *rc::gen::element("quotaFirst", "placementFirst")));
   play.Run(fmt::format("leaf S1 n[0-{0}] gpu={1} hca={1}\nleaf S2 m[0-{0}] gpu={1} hca={1}\n",
                        kNodes - 1, kCards));
   play.Run(
       "quotas one-[0-29] gpu=1 hca=1\nquotas all-[0-5] gpu=4 hca=4\nqueue shut\n"
-      "patch queue shut {\"spec\":{\"state\":\"Closed\"}}\n");
+      "quotas shut-[0-5] gpu=4 hca=4 queue=shut\n"
+      "patch queue shut status {\"state\":\"Closed\"}\n");
   if (refused)
     play.Run(
-        "fault <<END\nfaults:\n- match: {verb: create, resource: bindings, nth: 2, count: 3}\n"
+        "fault <<END\nfaults:\n- match: {verb: create, resource: pods, subresource: binding, "
+        "nth: 2, count: 3}\n"
         "  action: {refuse: {code: 403}}\nEND\n");
   struct Sent {
     std::string name;

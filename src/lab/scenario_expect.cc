@@ -60,6 +60,7 @@ Scenario::Answer Scenario::Why(const Statement& statement) {
   if (!members.pods.empty())
     return fmt::format("{}: {} of {} members have a place\n", name, members.placed,
                        members.pods.size());
+  if (simulation_->Get<api::PodGroup>(ns, name)) return fmt::format("{} has no members\n", name);
   const auto found = simulation_->Get<api::Pod>(ns, name);
   if (!found) return Fail(Code::kNotFound, "no job and no pod is called {}", name);
   const api::Pod& pod = *found;

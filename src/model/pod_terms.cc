@@ -103,6 +103,19 @@ const api::PodAffinity* AntiAffinityOf(const api::Pod& pod) {
   return pod.spec.affinity && pod.spec.affinity->pod_anti ? &*pod.spec.affinity->pod_anti : nullptr;
 }
 
+bool OneOnANode(const api::Pod& pod) {
+  const auto takes_port = [](const api::Container& container) {
+    return std::ranges::any_of(container.ports,
+                               [](const api::ContainerPort& port) { return port.host_port > 0; });
+  };
+  if (std::ranges::any_of(pod.spec.containers, takes_port)) return true;
+  const api::PodAffinity* away = AntiAffinityOf(pod);
+  return away != nullptr && std::ranges::any_of(away->required, [&](const auto& term) {
+           return term.topology_key == "kubernetes.io/hostname" &&
+                  PodTerm(term, pod.metadata.namespace_).Matches(pod.metadata);
+         });
+}
+
 bool HasPodTerms(const api::Pod& pod) {
   return AffinityOf(pod) != nullptr || AntiAffinityOf(pod) != nullptr ||
          !pod.spec.topology_spread_constraints.empty();

@@ -42,5 +42,7 @@ const api::PodAffinity* AffinityOf(const api::Pod& pod);
 const api::PodAffinity* AntiAffinityOf(const api::Pod& pod);
 // May anything that it says depend on other pods, or do other pods depend on it?
 bool HasPodTerms(const api::Pod& pod);
+// A pod like it can't stand on its node: its ports are the node's, or it says so itself.
+bool OneOnANode(const api::Pod& pod);
 
 }  // namespace sky::model

@@ -78,14 +78,16 @@ class Executor {
   void RecordDelayed(const std::string& job, const std::string& why);
   void RecordAnswered(const RunningPtr& running, const Status& status);
   void Acknowledged(const RunningPtr& running);
-  void Start(const RunningPtr& running);
   void WritePictures(const RunningPtr& running, std::function<void()> next);
-  void End(const RunningPtr& running);
-  void ArmTimeout(const RunningPtr& running);
+  void Start(const RunningPtr& running), End(const RunningPtr& running);
+  void ArmTimeout(const RunningPtr& running), Expire(const RunningPtr& running);
   void EvictNow(const RunningPtr& running, const cache::Eviction& eviction);
-  void Evicted(const RunningPtr& running, const cache::Eviction::Victim& victim,
-               const std::string& why, const Result<cache::Written>& answer);
-  void Expire(const RunningPtr& running);
+  void AskDry(const RunningPtr& running, const cache::Eviction& eviction);
+  void SendEvictions(const RunningPtr& running, const cache::Eviction& eviction);
+  using Victim = cache::Eviction::Victim;
+  void MayNotLeave(const RunningPtr& running, const Victim& victim, const Error& error);
+  void Evicted(const RunningPtr& running, const Victim& victim, const std::string& why,
+               const Result<cache::Written>& answer);
   bool Runs(const Running& running) const;
   void Forget(const Running& running);  // it is settled, or dropped
   // --- executor_volumes.cc ---
@@ -96,16 +98,14 @@ class Executor {
   void Probed(const RunningPtr& running, size_t index, const Result<cache::Written>& answer);
   // --- executor_bind.cc ---
   void Enqueue(const RunningPtr& running, size_t index);
-  void EnqueueAll(const RunningPtr& running);
-  void Unqueue(const RunningPtr& running);
+  void EnqueueAll(const RunningPtr& running), Unqueue(const RunningPtr& running);
   void Pump();
   void Send(const RunningPtr& running, size_t index);
   void Withdraw(const RunningPtr& running, size_t index);
   void Answered(const RunningPtr& running, size_t index, Result<cache::Written> answer);
   void PushedBack(const RunningPtr& running, size_t index, Duration at_least,
                   const std::string& why);
-  void Resume(const RunningPtr& running);
-  void GoOn(const RunningPtr& running);
+  void Resume(const RunningPtr& running), GoOn(const RunningPtr& running);
   void ReadPod(const RunningPtr& running, size_t index, bool definite, const std::string& refusal);
   void PodRead(const RunningPtr& running, size_t index, bool definite, const std::string& refusal,
                const Result<api::Pod>& pod);

@@ -44,6 +44,48 @@ TEST_F(EvictTest, EachIsAskedOnce) {
   EXPECT_EQ(api.evictions.size(), 1u) << "it is leaving";
 }
 
+// One that may not leave would make the others leave for nothing.
+TEST_F(EvictTest, OfSeveralAllAreAskedDryBeforeAnybodyLeaves) {
+  BeginWaiting();
+  Acknowledge();
+  executor->Evict(Of({"spot-0", "spot-1"}));
+  ASSERT_EQ(api.evictions.size(), 2u);
+  EXPECT_EQ(api.evictions[0].asked, "default/spot-0 uid-spot-0 dry");
+  EXPECT_EQ(api.evictions[1].asked, "default/spot-1 uid-spot-1 dry");
+  FakeWriter::Answer(api.evictions, Result<Written>(Written{}));
+  EXPECT_EQ(api.evictions.size(), 1u) << "the other hasn't answered";
+  FakeWriter::Answer(api.evictions, Result<Written>(Written{}));
+  ASSERT_EQ(api.evictions.size(), 2u);
+  EXPECT_EQ(api.evictions[0].asked, "default/spot-0 uid-spot-0");
+  EXPECT_EQ(api.evictions[1].asked, "default/spot-1 uid-spot-1");
+  EXPECT_TRUE(evicted.empty()) << "a dry run moves nobody";
+}
+
+TEST_F(EvictTest, WhereOneOfSeveralMayNotLeaveNobodyDoes) {
+  BeginWaiting();
+  Acknowledge();
+  executor->Evict(Of({"spot-0", "spot-1"}));
+  FakeWriter::Answer(api.evictions, Result<Written>(Written{}));
+  FakeWriter::Refuse(api.evictions, Code::kTooManyRequests);
+  EXPECT_TRUE(api.evictions.empty());
+  EXPECT_TRUE(evicted.empty());
+  EXPECT_FALSE(Claimed(0));
+  Audited();
+}
+
+TEST_F(EvictTest, ADryRunWithoutAnAnswerIsMadeAgainByTheNextCycle) {
+  BeginWaiting();
+  Acknowledge();
+  for (int cycle = 0; cycle < 2; ++cycle) {
+    executor->Evict(Of({"spot-0", "spot-1"}));
+    ASSERT_EQ(api.evictions.size(), 2u);
+    FakeWriter::Refuse(api.evictions, Code::kUnavailable);
+    FakeWriter::Answer(api.evictions, Result<Written>(Written{}));
+    EXPECT_TRUE(api.evictions.empty());
+    EXPECT_TRUE(Claimed(0));
+  }
+}
+
 TEST_F(EvictTest, WhoHasLeftAlreadyIsNoMatter) {
   BeginWaiting();
   Acknowledge();

@@ -16,12 +16,15 @@ bool Executor::HasVolumes(const RunningPtr& running) {
   without_volumes_.insert(number);
   if (work.lost.empty()) work.lost = volumes_.Send(number, work.writes);
   if (work.lost.empty()) return false;
-  bool any = false;  // what was sent is over when its pod says so
+  std::vector<std::string> nodes;  // what was sent is over when its pod says so
   for (size_t i = 0; i < running->states.size(); ++i)
-    any = any || (running->states[i] == EntryState::kClaimed &&
-                  std::ranges::find(work.uids, running->round.entries[i].uid) != work.uids.end());
-  if (!any) return false;
-  GiveUp({number, std::move(work.uids), std::move(work.lost), {}});
+    if (const cache::RoundEntry& entry = running->round.entries[i];
+        running->states[i] == EntryState::kClaimed &&
+        std::ranges::find(work.uids, entry.uid) != work.uids.end())
+      nodes.push_back(entry.node_name);
+  if (nodes.empty()) return false;
+  // Elsewhere it may go better.
+  GiveUp({number, std::move(work.uids), std::move(work.lost), std::move(nodes)});
   VolumesChanged();  // the others go on
   return false;
 }

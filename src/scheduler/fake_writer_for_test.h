@@ -67,9 +67,9 @@ class FakeWriter final : public cache::ClusterWriter {
   void Bind(const cache::BindRequest& request, cache::Done<cache::Written> done) override {
     binds.push_back({request, std::move(done)});
   }
-  void Evict(const std::string& ns, const std::string& name, const std::string& uid,
+  void Evict(const std::string& ns, const std::string& name, const std::string& uid, bool dry_run,
              cache::Done<cache::Written> done) override {
-    evictions.push_back({ns + "/" + name + " " + uid, std::move(done)});
+    evictions.push_back({ns + "/" + name + " " + uid + (dry_run ? " dry" : ""), std::move(done)});
   }
   void GetPod(const std::string& ns, const std::string& name, cache::Done<api::Pod> done) override {
     pod_reads.push_back({ns + "/" + name, std::move(done)});

@@ -103,8 +103,10 @@ void KubeWriter::Bind(const cache::BindRequest& request, Done<Written> done) {
 }
 
 void KubeWriter::Evict(const std::string& ns, const std::string& name, const std::string& uid,
-                       Done<Written> done) {
-  client_.Evict({ns, name, uid}, Write(kube::Urgency::kDecision), FromStatus(std::move(done)));
+                       bool dry_run, Done<Written> done) {
+  kube::CallOptions options = Write(kube::Urgency::kDecision);
+  options.dry_run = dry_run;
+  client_.Evict({ns, name, uid}, options, FromStatus(std::move(done)));
 }
 
 void KubeWriter::GetPod(const std::string& ns, const std::string& name, Done<api::Pod> done) {

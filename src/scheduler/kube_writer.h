@@ -30,7 +30,7 @@ class KubeWriter final : public cache::ClusterWriter {
   void DeletePlacement(const std::string& ns, const std::string& name, const std::string& uid,
                        cache::Done<cache::Written> done) override;
   void Bind(const cache::BindRequest& request, cache::Done<cache::Written> done) override;
-  void Evict(const std::string& ns, const std::string& name, const std::string& uid,
+  void Evict(const std::string& ns, const std::string& name, const std::string& uid, bool dry_run,
              cache::Done<cache::Written> done) override;
   void GetPod(const std::string& ns, const std::string& name, cache::Done<api::Pod> done) override;
   void GetPodGroup(const std::string& ns, const std::string& name,

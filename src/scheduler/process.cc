@@ -282,6 +282,16 @@ void Running::Stop() {
 
 }  // namespace
 
+int PrintConfig(const std::string& file) {
+  const auto config = ReadConfig(file, AllKnown());
+  if (!config) {
+    spdlog::error("{}", config.error().message());
+    return ExitCode(config.error());
+  }
+  const std::string text = framework::PrintConfig(*config);
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+}
+
 int RunProcess(const ProcessOptions& options) {
   sigset_t signals;
   sigemptyset(&signals);

@@ -21,6 +21,9 @@ struct ProcessOptions {
 // The configuration of a file (all defaults without one), with its warnings logged.
 Result<framework::Config> ReadConfig(const std::string& file, const framework::Registry& registry);
 
+// What the file comes to, on standard output. The process's exit code.
+int PrintConfig(const std::string& file);
+
 // Runs until SIGTERM or SIGINT. The process's exit code.
 int RunProcess(const ProcessOptions& options);
 

@@ -40,8 +40,12 @@ void Reporter::Cycle(const model::Cluster& cluster, const framework::CycleResult
 
 Reporter::Owner Reporter::GroupOf(const model::Job& job) {
   const api::PodGroup& group = *job.object;
-  return {true, group.metadata.namespace_, group.metadata.name, group.metadata.uid,
-          group.status.conditions};
+  return {true,
+          group.metadata.namespace_,
+          group.metadata.name,
+          group.metadata.uid,
+          group.status.conditions,
+          job.whole};
 }
 
 // Whoever's has changed is written again with its next word.
@@ -99,7 +103,8 @@ void Reporter::SayWaiting(const model::Cluster& cluster, const framework::CycleR
 }
 
 Reporter::Owner Reporter::OwnerOf(const cache::Standing& standing) {
-  return {true, standing.namespace_, standing.name, standing.uid, standing.conditions};
+  return {true,         standing.namespace_, standing.name,
+          standing.uid, standing.conditions, standing.whole};
 }
 
 // Whatever follows from how members stand, whoever changed it: our bindings, another hand, an
@@ -124,15 +129,18 @@ void Reporter::Judge(const cache::Standing& standing) {
   Owner owner = OwnerOf(standing);
   if (standing.whole) return Say(standing.key, std::move(owner), "", "", true);
   // Some have a place and no binding yet, or wait: what was said stands.
-  if (standing.waits || standing.could >= standing.needed) return;
+  if (standing.waits || standing.completed || standing.leaving || standing.could >= standing.needed)
+    return;
   const auto told = reports_.find(standing.key);
   const bool waited = told != reports_.end() ? !told->second.reason.empty()
                                              : Has(standing.conditions, "Unschedulable");
-  if (!waited) return;
-  // It waited for a place; now nobody of it waits, and what it lacks is members.
+  // What it lacks is members. Of one that waited for a place, or runs in part, people should hear;
+  // one that is new, or is being cleared away, has it in its condition alone.
   const model::Verdict lacks =
       model::Verdict::NotNow(model::Reason::kNotEnoughPods, standing.needed, standing.could);
-  Say(standing.key, std::move(owner), "NotEnoughPods", diagnose::Numbers(lacks, names_));
+  std::string numbers = diagnose::Numbers(lacks, names_);
+  if (!waited && standing.live == 0) reports_[standing.key].noted = numbers;
+  Say(standing.key, std::move(owner), "NotEnoughPods", std::move(numbers));
 }
 
 // F12e: nothing unbound is held, and nobody is killed; people and the controller-manager are told.
@@ -181,7 +189,8 @@ void Reporter::Say(const std::string& key, Owner owner, std::string reason, std:
   const bool lets_in =
       admitted.value_or(other ? Has(owner.conditions, "Admitted") : report.admitted);
   const bool changed = other || report.silent || report.reason != reason ||
-                       report.message != message || report.admitted != lets_in;
+                       report.message != message || report.admitted != lets_in ||
+                       report.owner.whole != owner.whole;
   if (other || report.reason != reason) report.since = loop_.Now();
   report.owner = std::move(owner);
   // What couldn't be written for want of leadership is said again.

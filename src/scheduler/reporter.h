@@ -56,7 +56,8 @@ class Reporter {
   struct Owner {
     bool group = true;
     std::string namespace_, name, uid;
-    std::vector<api::Condition> conditions;  // what its object says
+    std::vector<api::Condition> conditions = {};  // what its object says
+    bool whole = false;                           // enough members are bound: only extras wait
   };
   struct Report {
     Owner owner;

@@ -60,6 +60,10 @@ std::vector<api::Condition> Reporter::Conditions(const std::string& key,
   if (!report.silent && report.admitted) add("Admitted", "True", "Admitted", "it may begin");
   if (!report.silent && report.reason.empty())
     add("Scheduled", "True", "Placed", "its members have their places");
+  else if (!report.silent && report.owner.whole)
+    add("Scheduled", "True", "Placed",
+        fmt::format("its members have their places; more of them wait: {}",
+                    diagnose::WithReason(report.reason, report.message)));
   else if (!report.silent)
     add("Unschedulable", "True", report.reason, report.message);
   if (const auto partial = partials_.find(key); partial != partials_.end() && partial->second.told)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/session.h"
+#include "model/begin.h"
 #include "plugins/rescheduling/strategies.h"
 
 namespace sky::plugins {
@@ -22,11 +23,35 @@ std::string ControllerOf(const model::Task& task) {
   return controller == nullptr ? "" : controller->uid;
 }
 
-// A spot pod that could be bound and isn't.
-bool SpotPodsWait(const model::Cluster& cluster) {
+bool PassesWithRoom(const model::Verdict& verdict) {
+  switch (verdict.reason) {
+    case model::Reason::kInsufficientIdle:
+    case model::Reason::kSpotPoolFull:
+    case model::Reason::kPodSlotsFull:
+    case model::Reason::kEarmarkedForOther:
+      return true;
+    default:
+      return verdict.fit();
+  }
+}
+
+// A spot pod that waits for room. One that may not begin, or for which no node is right, doesn't.
+bool SpotPodsWait(const Session& session) {
+  const model::Cluster& cluster = session.cluster();
+  std::map<model::ClassId, bool> wants_room;
+  const auto waits = [&](TaskId id) {
+    const model::Task& task = cluster.tasks()[id];
+    if (!task.placeable()) return false;
+    const auto [at, first] = wants_room.try_emplace(task.facts->task_class, false);
+    for (size_t i = 0; first && i < cluster.nodes().size() && !at->second; ++i)
+      at->second = cluster.nodes()[model::NodeId(i)].exists() &&
+                   PassesWithRoom(session.task_to_node.Alone(id, model::NodeId(i)));
+    return at->second;
+  };
   return std::ranges::any_of(cluster.waiting_jobs(), [&](model::JobId id) {
     const model::Job& job = cluster.jobs()[id];
-    return job.spot && job.placeable > 0;
+    return job.spot && job.placeable > 0 && model::BarsOf(cluster, job).empty() &&
+           std::ranges::any_of(job.ranked, waits);
   });
 }
 
@@ -104,7 +129,7 @@ std::set<Rescheduling::Where> Rescheduling::CameBack(const Session& session) {
 
 void Rescheduling::OnSessionClose(Session& session) {
   const model::Cluster& cluster = session.cluster();
-  if (!std::exchange(looks_, false) || session.unfinished() || SpotPodsWait(cluster)) return;
+  if (!std::exchange(looks_, false) || session.unfinished() || SpotPodsWait(session)) return;
   const std::set<Where> back = CameBack(session);
   Moves moves(session, levels_, [&](TaskId id) {
     const model::Task& task = cluster.tasks()[id];

@@ -18,23 +18,24 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using Names = std::vector<std::string>;
 
-std::string With(const std::string& strategies) {
+std::string With(const std::string& strategies, const char* young) {
   std::string plugins;
   for (const char* name :
        {"priority", "gang", "conformance", "drf", "topology", "binpack", "jobqueue", "backoff",
         "predicates", "quotapredicates", "quotaaffinity", "nodeorder", "storage", "sylas"})
     plugins += fmt::format("- name: {}\n", name);
   return fmt::format(
-      "minRunTime: 1s\nstarveAfter: 0s\nplugins:\n{}"
+      "minRunTime: {}\nstarveAfter: 0s\nplugins:\n{}"
       "- {{name: rescheduling, args: {{interval: 1m, strategies: [{}]}}}}\n",
-      plugins, strategies);
+      young, plugins, strategies);
 }
 const char* const kBalance =
     "{name: lowNodeUtilization, params: {thresholds: {nvidia.com/gpu: 30}, "
     "targetThresholds: {nvidia.com/gpu: 75}}}";
 
 struct Rescheduled : ::testing::Test {
-  explicit Rescheduled(const std::string& strategies = kBalance) : c(With(strategies)) {}
+  explicit Rescheduled(const std::string& strategies = kBalance, const char* young = "1s")
+      : c(With(strategies, young)) {}
   // A spot pod on the node ("": waiting), of a controller ("": its own).
   void Spot(const std::string& name, int cards, const std::string& node,
             const std::string& owner = "", const std::string& words = "") {
@@ -220,7 +221,11 @@ TEST_F(Cleared, NobodyLeavesWhereNoGangWaits) {
   EXPECT_THAT(Look(), IsEmpty());
 }
 
-TEST_F(Cleared, SpotPodsGoToTheNodesOfAnEarmarkLast) {
+struct ClearedOfTheYoungest : Rescheduled {
+  ClearedOfTheYoungest() : Rescheduled("{name: clearEarmarks}", "0s") {}
+};
+
+TEST_F(ClearedOfTheYoungest, SpotPodsGoToTheNodesOfAnEarmarkLast) {
   c.Leaf("S1", "n[0-1]", "gpu=8 hca=8 spot=8").Nodes("n9", "gpu=8 spot=8");
   c.Quotas("q[0-1]", "gpu=8 hca=8").Quotas("used", "gpu=1");
   c.Pod("busy", "gpu=1 node=n1 quota=used");

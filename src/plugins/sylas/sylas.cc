@@ -34,7 +34,8 @@ Verdict PoolHolds(const Cluster& cluster, TaskId id, NodeId node_id) {
 
 // Room of quotas that aren't in use is lent only to those who give it back when it is asked for: an
 // owner that a disruption budget, a shared card, or a queue that isn't reclaimable, keeps out would
-// wait for ever (F29).
+// wait for ever (F29). What is kept for a gang that waits already is lent only to those who may be
+// asked at once: of a stream of short ones none might ever have run for long enough.
 Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
   const Cluster& cluster = session.cluster();
   const model::Node& node = cluster.nodes()[node_id];
@@ -47,8 +48,8 @@ Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
         with.Add(*cluster.tasks()[other].facts);
       }
   with.Add(facts);
-  // What is kept for a gang that waits is lent in the same way.
-  const Resources room = session.earmarks().On(node_id) ? Resources{} : node.Room();
+  const bool kept = session.earmarks().On(node_id);
+  const Resources room = kept ? Resources{} : node.Room();
   const Resources own = room - others.Sum(), needs = with.Sum() - others.Sum();
   const model::ResourceId lent = model::FirstMissing(needs, own, cluster.names().resources);
   if (!lent.valid()) return Verdict::Fit();
@@ -58,8 +59,10 @@ Verdict MayBorrow(const Session& session, TaskId id, NodeId node_id) {
                      cluster.queues()[cluster.jobs()[job].queue].reclaimable();
   if (gives && facts.spot == model::SpotMode::kExclusive && session.Evicts() &&
       model::DisruptionsLeft(cluster, facts).value_or(1) > 0 &&
-      !session.Reclaimable(id, self).empty())
+      !session.Reclaimable(id, self).empty() &&
+      (!kept || session.config().min_run_time == Duration::zero()))
     return Verdict::Fit();
+  if (kept) return Verdict::NotNow(Reason::kEarmarkedForOther);
   return Verdict::NotNow(Reason::kInsufficientIdle, needs[lent], std::max<int64_t>(own[lent], 0),
                          lent);
 }
@@ -75,13 +78,15 @@ int64_t RunSeconds(const model::PodFacts& facts, WallTime now) {
   return std::max<int64_t>(std::chrono::floor<std::chrono::seconds>(runs).count(), 0);
 }
 
-// The exclusive spot pods of a node that may leave, as candidates with their groups and budgets.
+// The exclusive spot pods of a node that may leave, as candidates with their groups and budgets, of
+// which those that leave other nodes have their part already.
 struct Offer {
   std::vector<Candidate> candidates;
   Limits limits;
 };
 
-Offer OfferOf(const Session& session, TaskId task, NodeId node) {
+Offer OfferOf(const Session& session, TaskId task, NodeId node,
+              const Session::Victims& leaving = {}) {
   const Cluster& cluster = session.cluster();
   std::map<model::JobId, size_t> groups;
   std::map<std::string_view, size_t> budgets;
@@ -110,15 +115,23 @@ Offer OfferOf(const Session& session, TaskId task, NodeId node) {
     }
     offer.candidates.push_back(std::move(one));
   }
+  for (const TaskId id : leaving) {
+    const model::Task& row = cluster.tasks()[id];
+    if (const auto group = groups.find(row.job); group != groups.end() && row.job.valid())
+      --offer.limits.spare[group->second];
+    for (const std::string_view key : model::BudgetsOf(cluster.budgets(), *row.facts))
+      if (const auto budget = budgets.find(key); budget != budgets.end())
+        --offer.limits.budgets[budget->second];
+  }
   return offer;
 }
 
 }  // namespace
 
-std::optional<std::vector<TaskId>> Sylas::PredictEvicted(const Session& session, TaskId task,
-                                                         NodeId node,
-                                                         const Resources& missing) const {
-  const Offer offer = OfferOf(session, task, node);
+std::optional<Session::Victims> Sylas::PredictEvicted(const Session& session, TaskId task,
+                                                      NodeId node, const Resources& missing,
+                                                      const Session::Victims& leaving) const {
+  const Offer offer = OfferOf(session, task, node, leaving);
   const auto chosen = ChooseVictims(strategies_, offer.candidates, missing, offer.limits);
   if (!chosen) return std::nullopt;
   std::vector<TaskId> victims;
@@ -143,8 +156,9 @@ void Sylas::OnSessionOpen(Session& session) {
   session.task_to_node.AddPredicate(
       "sylas", Reads::kNodeDynamic,
       [&session](TaskId task, NodeId node) { return SpotMay(session, task, node); });
-  session.predict_evicted = [this, &session](TaskId task, NodeId node, const Resources& missing) {
-    return PredictEvicted(session, task, node, missing);
+  session.predict_evicted = [this, &session](TaskId task, NodeId node, const Resources& missing,
+                                             const Session::Victims& leaving) {
+    return PredictEvicted(session, task, node, missing, leaving);
   };
   session.task_to_node.n_order.Add(
       "sylas", [this, &session](TaskId task, NodeId node) -> std::optional<int64_t> {

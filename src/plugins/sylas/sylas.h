@@ -18,9 +18,10 @@ class Sylas final : public framework::Plugin {
   static framework::PluginKind Kind();
 
  private:
-  std::optional<std::vector<model::TaskId>> PredictEvicted(const framework::Session& session,
-                                                           model::TaskId task, model::NodeId node,
-                                                           const model::Resources& missing) const;
+  using Victims = framework::Session::Victims;
+  std::optional<Victims> PredictEvicted(const framework::Session& session, model::TaskId task,
+                                        model::NodeId node, const model::Resources& missing,
+                                        const Victims& leaving) const;
   int64_t Score(const framework::Session& session, model::TaskId task, model::NodeId node) const;
   const Strategies strategies_;
 };
