@@ -172,6 +172,25 @@ TEST_F(Kept, NothingIsKeptForWhomTheGangDoesntNeed) {
   EXPECT_EQ(CountKept(), 0u);
 }
 
+TEST_F(Kept, NothingIsKeptForAGangThatEndedOrIsSuspended) {
+  Lose("train-1");
+  ASSERT_EQ(CountKept(), 1u);
+  c.Edit<api::PodGroup>("default/train",
+                        [](api::PodGroup& group) { group.status.phase = "Completed"; });
+  EXPECT_EQ(CountKept(), 0u);
+  c.Edit<api::PodGroup>("default/train", [](api::PodGroup& group) { group.status.phase = ""; });
+  Lose("train-2");
+  ASSERT_EQ(CountKept(), 1u);
+  api::JobQueue line;
+  line.metadata.namespace_ = "default";
+  line.metadata.name = "line";
+  line.spec.queue = "default";
+  line.spec.job_selector.emplace();
+  line.spec.suspended = true;
+  c.Put(line);
+  EXPECT_EQ(CountKept(), 0u);
+}
+
 TEST_F(Kept, ItGoesWithItsGroupAndNotToOneOfTheSameName) {
   Lose("train-1");
   ASSERT_EQ(CountKept(), 1u);

@@ -3,6 +3,7 @@
 // decision voids claims from the last in order, and only for what they ask.
 #include <gtest/gtest.h>
 
+#include "api/keys.h"
 #include "testing/cluster.h"
 
 namespace sky::cache {
@@ -86,6 +87,26 @@ TEST_F(Sending, AMachineThatTookTheNameIsMeasuredAnew) {
   EXPECT_TRUE(May(0));
   MarkSent(0);
   EXPECT_FALSE(May(1));
+}
+
+// F51: what comes back of our own writes makes nobody look again, whether it comes before the
+// answer or after it; the same words by another hand do.
+TEST_F(Sending, ItsOwnBindingComesBackWithoutStartingACycle) {
+  const RoundEntry& entry = rounds[0].entries[0];
+  MarkSent(0);
+  api::Pod bound = c.Get<api::Pod>("default/" + entry.name);
+  bound.spec.node_name = entry.node_name;
+  bound.metadata.annotations[std::string(api::key::kQuotaName)] = entry.quota_name;
+  const auto tell = [&](const api::Pod& pod) {
+    return c.cache().Apply(api::Delta<api::Pod>{api::Delta<api::Pod>::Type::kUpdate,
+                                                std::make_shared<const api::Pod>(pod), nullptr});
+  };
+  EXPECT_EQ(tell(bound), Effect::kQuiet);
+  EXPECT_NE(tell(bound), Effect::kRelevant) << "told twice";
+  api::Pod other = c.Get<api::Pod>("default/" + rounds[1].entries[0].name);
+  c.cache().Drop(rounds[1].number, rounds[1].entries[0].uid);
+  other.spec.node_name = entry.node_name;
+  EXPECT_EQ(tell(other), Effect::kRelevant) << "bound by another hand: it takes room";
 }
 
 }  // namespace

@@ -139,6 +139,8 @@ TEST(Statement, ASavepointKeepsWhatCameBeforeItAndHandlersHearOfTheRestBackwards
   const std::string at_savepoint = bench.Dump();
   statement.AllocateTaskToQuota(task("b"), quota("q1"), n1);
   statement.AllocateQuotaToNode(quota("q1"), n1);
+  EXPECT_EQ(told, (std::vector<std::string>{"do AllocateTaskToQuota", "do AllocateTaskToQuota",
+                                            "do AllocateQuotaToNode"}));
   told.clear();
   statement.RollBackTo(savepoint);
   EXPECT_EQ(told,

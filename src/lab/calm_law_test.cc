@@ -41,14 +41,14 @@ class CalmLaw {
  private:
   void Happen() { history_ += events_.Next() + "\n"; }
 
-  // Six minutes to settle: reasons, pictures, lost nodes, every back-off and startTimeout; then
-  // calm.
+  // Twenty minutes to settle: reasons, pictures, lost nodes, every back-off and startTimeout, kept
+  // places and evictions that are remembered as refused; then calm.
   std::string Unquiet(const char* when) {
-    lab_->Advance(6min);
+    lab_->Advance(20min);
     if (!lab_->scheduler()->Idle()) return fmt::format("{}: something never ends", when);
     const Look before = Look::At(lab_->api());
     const size_t told = lab_->events.size();
-    if (lab_->AdvanceToWrite(3min))
+    if (lab_->AdvanceToWrite(20min))
       return fmt::format("{}: {}", when, fmt::join(Look::At(lab_->api()).Since(before), "\n"));
     if (lab_->events.size() != told) return fmt::format("{}: {}", when, lab_->events.back());
     const std::string difference = lab_->scheduler()->cache().Audit();
@@ -103,7 +103,7 @@ class CalmLaw {
 
 TEST(CalmLaw, EveryStateComesToRestAndStaysThere) {
   uint64_t bound = 0;
-  for (uint64_t seed = 1; seed <= 6; ++seed) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
     const auto order = seed % 2 == 0 ? framework::CommitOrder::kQuotaFirst
                                      : framework::CommitOrder::kPlacementFirst;
     CalmLaw law(seed, order);
@@ -112,7 +112,7 @@ TEST(CalmLaw, EveryStateComesToRestAndStaysThere) {
     if (!broken.empty()) break;
     bound += law.bound();
   }
-  EXPECT_GT(bound, 12u) << "calm because nothing ever happened is no calm";
+  EXPECT_GT(bound, 8u) << "calm because nothing ever happened is no calm";
 }
 
 }  // namespace
