@@ -221,12 +221,11 @@ std::vector<std::pair<BruteForce::Span, Zones>> BruteForce::Spans() {
     if (chain_devices && OwnSpec() && *OwnSpec() != cell.second) continue;
     cells.insert(cell);
   }
-  // Members that run don't move: a gang that has begun waits for no zone but the one that has them.
+  // Members that run don't move: a gang of one zone waits for a place in the one that has them.
   const bool blocks = std::any_of(cells.begin(), cells.end(),
                                   [](const Cell& cell) { return cell.first >= kBlock; });
   const bool may_wait = !blocks && std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
-    const bool its = own.empty() || (own.size() == 1 && own.contains(cell.first));
-    return its && CouldHoldEmpty(cell);
+    return own.size() <= 1 && CouldHoldEmpty(cell);
   });
   const int most = blocks ? 1000 : gang_.zones > 0 ? gang_.zones : may_wait ? 1 : 1000;
   const int more = std::max(0, most - static_cast<int>(own.size()));

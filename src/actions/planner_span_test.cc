@@ -48,12 +48,11 @@ TEST_F(Begun, TheRestOfAGangThatItsZoneHoldsWaitsForIt) {
   EXPECT_EQ(c.Detail("default/w"), "roce#S1 has room for 0 of 1");
 }
 
-TEST_F(Begun, AZoneWhereNoneOfThemStandsIsNotWaitedFor) {
+TEST_F(Begun, AZoneThatTheGangHasOutgrownIsWaitedForWhereAnotherCouldHoldAll) {
   c.Leaf("S3", "n[4-6]", "gpu=8 hca=8");
-  for (int i = 4; i < 7; ++i)
-    c.Pod(fmt::format("stranger{}", i), fmt::format("gpu=1 scheduler=other node=n{}", i));
   Gang(3, "");
-  EXPECT_THAT(c.Cycle(), BindsTasks("w-2", "n2")) << "S3 could hold all three, and never will";
+  EXPECT_THAT(c.Cycle(), BindsNothing()) << "it is a gang of one zone, and stays in the one it has";
+  EXPECT_EQ(c.Why("default/w"), "ZoneFull");
 }
 
 TEST_F(Begun, ACordonInItsZoneIsNoReasonToLeaveIt) {

@@ -87,7 +87,7 @@ plugins: [{name: priority}, {name: gang}, {name: conformance}, {name: drf}, {nam
 expressions:
   taskToQuota.predicate: joint(quotapredicates, quotaaffinity, storage)
   quotaToNode.predicate: joint(predicates, quotapredicates, quotaaffinity, storage)
-  quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder, quotaaffinity)
+  quotaToNode.nOrder: sum(topology*10, sylas*10, binpack, nodeorder, quotaaffinity)
   quotaToNode.bestN: or(topology)
   taskToNode.predicate: joint(all)
   jobOrder: first(priority, gang, jobqueue, drf)
@@ -126,8 +126,8 @@ TEST(LoadConfig, ASmallBuildKeepsDefaultExpressionsThatNamePluginsItLacks) {
   known.plugins = {{"gang", {}, {}}, {"mine", {}, {}}};
   known.actions = {"mine", "bind"};
   const auto loaded = LoadConfig(
-      "expressions: {quotaToNode.nOrder: 'sum( topology*10,binpack,sylas,nodeorder,quotaaffinity "
-      ")'}",
+      "expressions: {quotaToNode.nOrder: 'sum( topology*10,sylas*10,binpack,nodeorder,"
+      "quotaaffinity )'}",
       "x", known);
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message();
   EXPECT_EQ(loaded->config, DefaultConfig(known));
@@ -277,10 +277,8 @@ TEST(PrintConfig, OfTheDefaultsLoadsToTheDefaults) {
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message();
   EXPECT_EQ(loaded->config, DefaultConfig(Everything()));
   EXPECT_THAT(loaded->warnings, IsEmpty());
-  EXPECT_THAT(
-      printed,
-      HasSubstr(
-          "\n  quotaToNode.nOrder: sum(topology*10, binpack, sylas, nodeorder, quotaaffinity)\n"));
+  EXPECT_THAT(printed, HasSubstr("\n  quotaToNode.nOrder: sum(topology*10, sylas*10, binpack, "
+                                 "nodeorder, quotaaffinity)\n"));
 }
 
 rc::Gen<Duration> AnyDuration() {

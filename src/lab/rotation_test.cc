@@ -150,7 +150,7 @@ class Rotation : public ::testing::Test {
 
   TestCluster c;  // its clock stands still
   SystemClock clock;
-  Front front{*c.api, clock,
+  Front front{*c.api, c.clock,  // deadlines are of the server's own clock
               [this](Duration wait, std::function<void()> task) {
                 server->RunAfter(wait, std::move(task));
               },

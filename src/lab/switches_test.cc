@@ -66,10 +66,7 @@ tick 2s
           "expect urgent placed 0\nexpect older placed 1\n"};
 }
 
-Witness OfGang() {
-  return {"", kHalfAGang, "expect train placed 0\nexpect train waits NotEnoughPods\n",
-          "expect train placed 2\n"};
-}
+Witness OfGang() { return {"", kHalfAGang, "expect train placed 0\n", "expect train placed 2\n"}; }
 
 Witness OfDrf() {
   return {"", R"(
