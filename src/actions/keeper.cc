@@ -189,12 +189,15 @@ void Keeper::Review(Session& session, const framework::JobRound& round, Earmark&
     return session.earmarks().Drop(mark.job);
   }
   const JobId job = mark.job;
+  const uint64_t turn = mark.turn;
   const auto same =
       mark.quotas_alone() == planner.lacks_quotas() ? planner.ToKeep(&mark) : std::nullopt;
   if (!same || InVain(round, planner, *same)) {
     session.earmarks().Drop(job);
-    if (auto other = planner.ToKeep(nullptr); other && !InVain(round, planner, *other))
+    if (auto other = planner.ToKeep(nullptr); other && !InVain(round, planner, *other)) {
+      other->turn = turn;
       Give(session, job, std::move(*other));
+    }
     return;
   }
   if (same->missing < mark.missing) mark.freed = now;
@@ -208,10 +211,12 @@ void Keeper::Review(Session& session, const framework::JobRound& round, Earmark&
     auto other = planner.ToKeep(nullptr);
     const bool better = other && other->missing < kept.missing;
     kept.freed = now;
-    if (better)
+    if (better) {
+      other->turn = turn;
       Give(session, job, std::move(*other));
-    else
+    } else {
       session.earmarks().Put(session.cluster(), std::move(kept));
+    }
     return;
   }
   if (!mark.quotas_alone()) LookAgainIn(want, mark.freed + config.earmark_stall - now);

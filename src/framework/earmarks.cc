@@ -113,16 +113,26 @@ void Earmarks::Begin(const Cluster& cluster) {
   if (nodes_changed || before != marks_.size()) Index();
 }
 
-Earmark* Earmarks::Of(JobId job) {
-  for (auto& [key, mark] : marks_)
+const Earmark* Earmarks::Of(JobId job) const {
+  for (const auto& [key, mark] : marks_)
     if (mark.job == job) return &mark;
   return nullptr;
+}
+
+Earmark* Earmarks::Of(JobId job) { return const_cast<Earmark*>(std::as_const(*this).Of(job)); }
+
+// Two that keep quotas from each other would take turns for ever.
+bool Earmarks::Keeps(const Cluster& cluster, const Earmark& mark, JobId job) const {
+  if (mark.job == job || GoesBefore(cluster, job, mark.job)) return false;
+  const Earmark* own = Of(job);
+  return own == nullptr || own->turn > mark.turn;
 }
 
 void Earmarks::Put(const Cluster& cluster, Earmark mark) {
   mark.name = cluster.jobs()[mark.job].name;
   mark.uid = UidOf(cluster, cluster.jobs()[mark.job]);
   Drop(mark.job);
+  if (mark.turn == 0) mark.turn = ++turns_;
   const Key key = mark.quotas_alone() ? Key{{}, mark.queue} : Key{mark.spec, {}};
   marks_.insert_or_assign(key, std::move(mark));
   Index();
@@ -147,14 +157,13 @@ const Earmark* Earmarks::Bars(const Cluster& cluster, JobId job, model::NodeId n
   const auto found = by_node_.find(node.index());
   if (found == by_node_.end()) return nullptr;
   const Earmark& mark = marks_.at(found->second);
-  return mark.job == job || GoesBefore(cluster, job, mark.job) ? nullptr : &mark;
+  return Keeps(cluster, mark, job) ? &mark : nullptr;
 }
 
 bool Earmarks::BarsQuota(const Cluster& cluster, JobId job, model::QuotaId quota) const {
   return enforced && std::ranges::any_of(marks_, [&](const auto& entry) {
            const Earmark& mark = entry.second;
-           return mark.job != job && mark.demanded.contains(quota) &&
-                  !GoesBefore(cluster, job, mark.job);
+           return mark.demanded.contains(quota) && Keeps(cluster, mark, job);
          });
 }
 
@@ -163,7 +172,7 @@ int64_t Earmarks::KeptBack(const Cluster& cluster, JobId job, model::ClassId of)
   int64_t kept = 0;
   for (const auto& [key, mark] : marks_)
     if (const auto found = mark.quotas.find(of);
-        found != mark.quotas.end() && mark.job != job && !GoesBefore(cluster, job, mark.job))
+        found != mark.quotas.end() && Keeps(cluster, mark, job))
       kept += found->second;
   return kept;
 }
@@ -171,7 +180,7 @@ int64_t Earmarks::KeptBack(const Cluster& cluster, JobId job, model::ClassId of)
 std::string Earmarks::KeptFor(const Cluster& cluster, JobId job) const {
   std::string names;
   for (const auto& [key, mark] : marks_)
-    if (mark.job != job && !GoesBefore(cluster, job, mark.job))
+    if (Keeps(cluster, mark, job))
       names +=
           (names.empty() ? "" : ", ") +
           (mark.name.starts_with(kOfOne) ? "pod " + mark.name.substr(kOfOne.size()) : mark.name);

@@ -2,10 +2,10 @@
 // Places that are kept for the first gang that waits, so that a stream of small jobs can't take
 // each card that gets free for ever: one earmark for each spec code. Who lacks quotas of its queue
 // has these kept alone, one job for each queue: nodes would stand idle in vain. Nobody but its
-// owner, and who comes before it by priority, takes a node or a free quota of it; whoever runs
-// there ends in peace. The keeper (actions) gives and takes them; here is what they mean for
-// others. They outlive a session; a PodGroup's condition tells of its own, and a later life takes
-// it up from there. Used on the scheduling thread only.
+// owner, who comes before it by priority, and who was given an earmark earlier, takes a node or a
+// free quota of it; whoever runs there ends in peace. The keeper (actions) gives and takes them;
+// here is what they mean for others. They outlive a session; a PodGroup's condition tells of its
+// own, and a later life takes it up from there. Used on the scheduling thread only.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ struct Earmark {
   std::set<model::QuotaId> demanded;           // and these, which its members name
   int64_t missing = 0;                         // tasks that would find no room there now
   MonoTime since{}, freed{};                   // given; when `missing` last became less
+  uint64_t turn = 0;                           // in which the jobs were given theirs; 0: by Put
   bool quotas_alone() const { return queue.valid(); }
 };
 
@@ -60,6 +61,7 @@ class Earmarks {
   bool Has(model::SpecId spec) const { return marks_.contains({spec, {}}); }
   bool HasQuotas(model::QueueId queue) const { return marks_.contains({{}, queue}); }
   Earmark* Of(model::JobId job);  // null: it has none
+  const Earmark* Of(model::JobId job) const;
   // In the place of another of its job, spec code (or queue); named by what the job is.
   void Put(const model::Cluster& cluster, Earmark mark);
   void Drop(model::JobId job);
@@ -84,12 +86,14 @@ class Earmarks {
 
  private:
   void Index();
+  // Is what the mark keeps out of the job's reach?
+  bool Keeps(const model::Cluster& cluster, const Earmark& mark, model::JobId job) const;
 
   std::map<Key, Earmark> marks_;
   // derived from these
   std::unordered_map<size_t, Key> by_node_;
   std::map<std::string, std::string> messages_;
-  uint64_t ended_ = 0, statics_ = 0;
+  uint64_t ended_ = 0, statics_ = 0, turns_ = 0;
 };
 
 }  // namespace sky::framework
