@@ -33,7 +33,7 @@ class CalmLaw {
     bound_ = lab_->scheduler()->stats().bound;
     lab_->KillScheduler();
     lab_->StartScheduler();
-    return Unquiet("after a restart");
+    return Unquiet("after a restart", 20min, 20min);
   }
   const std::string& history() const { return history_; }
   uint64_t bound() const { return bound_; }  // by the scheduler
@@ -41,14 +41,14 @@ class CalmLaw {
  private:
   void Happen() { history_ += events_.Next() + "\n"; }
 
-  // Twenty minutes to settle: reasons, pictures, lost nodes, every back-off and startTimeout, kept
-  // places and evictions that are remembered as refused; then calm.
-  std::string Unquiet(const char* when) {
-    lab_->Advance(20min);
+  // Six minutes to settle: reasons, pictures, lost nodes, every back-off and startTimeout; twenty
+  // for kept places and evictions that are remembered as refused too. Then calm.
+  std::string Unquiet(const char* when, Duration settle = 6min, Duration calm = 3min) {
+    lab_->Advance(settle);
     if (!lab_->scheduler()->Idle()) return fmt::format("{}: something never ends", when);
     const Look before = Look::At(lab_->api());
     const size_t told = lab_->events.size();
-    if (lab_->AdvanceToWrite(20min))
+    if (lab_->AdvanceToWrite(calm))
       return fmt::format("{}: {}", when, fmt::join(Look::At(lab_->api()).Since(before), "\n"));
     if (lab_->events.size() != told) return fmt::format("{}: {}", when, lab_->events.back());
     const std::string difference = lab_->scheduler()->cache().Audit();
