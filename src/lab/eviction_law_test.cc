@@ -43,7 +43,7 @@ RC_GTEST_PROP(Evictions, EndInTheStartOfWhomTheyName, ()) {
                        *rc::gen::element(0, 5, 40), *rc::gen::element(10, 60)));
   play.Run(
       "leaf S1 n[0-1] gpu=4 hca=4 spot=4\nleaf S2 n[2-3] gpu=4 hca=4 spot=4\n"
-      "quotas all-[0-3] gpu=4 hca=4\nquotas one-[0-9] gpu=1 hca=1\n");
+      "quotas all-[0-3] gpu=4 hca=4\nquotas one-[0-9] gpu=1 hca=1\ntick 1ms\n");
   const bool budget = *rc::gen::arbitrary<bool>();
   if (budget) play.Run(kBudget);
   std::set<std::string> named;
