@@ -37,7 +37,9 @@ std::optional<NodeId> Planner::FirstThatStays() const {
   std::map<NodeId, Resources> asked;
   std::vector<std::pair<NodeId, TaskId>> order;
   for (const framework::PlannedTask& one : round_.plan.tasks) {
-    if (cluster_.tasks()[one.task].facts->direct()) continue;
+    // Nobody leaves for a spot pod, or where there is none.
+    if (cluster_.tasks()[one.task].facts->direct() || !cluster_.nodes()[one.node].has_spot())
+      continue;
     const auto [at, first] = asked.try_emplace(one.node);
     at->second += cluster_.tasks()[one.task].facts->request;
     if (first) order.emplace_back(one.node, one.task);
